@@ -44,7 +44,9 @@ class Duration {
   constexpr int64_t micros() const { return micros_; }
   static constexpr Duration infinite() { return Duration(kMicrosMax); }
   friend constexpr auto operator<=>(Duration, Duration) = default;
-  friend constexpr Duration operator+(Duration a, Duration b) { return Duration(saturating_add(a.micros_, b.micros_)); }
+  friend constexpr Duration operator+(Duration a, Duration b) {
+    return Duration(saturating_add(a.micros_, b.micros_));
+  }
   friend constexpr Duration operator-(Duration a, Duration b) {
     return Duration(saturating_subtract(a.micros_, b.micros_));
   }
@@ -53,7 +55,9 @@ class Duration {
   int64_t micros_ = 0;
 };
 
-constexpr Duration micros(int64_t count) { return Duration(count); }
+constexpr Duration micros(int64_t count) {
+  return Duration(count);
+}
 constexpr Duration millis(int64_t count) {
   int64_t result = 0;
   if (!__builtin_mul_overflow(count, int64_t{1000}, &result)) return Duration(result);
@@ -96,7 +100,8 @@ using EventTime = TimePoint<EventClock>;      // when it happened
 using ArrivalTime = TimePoint<ArrivalClock>;  // when the record entered the log, or was read
 using WallTime = TimePoint<WallClock>;        // a reading of this machine's clock
 
-// Arrival delay: the one place where event time and arrival time meet. Negative when the event's clock is ahead.
+// Arrival delay: the one place where event time and arrival time meet. Negative when the event's clock is
+// ahead.
 constexpr Duration arrival_delay(ArrivalTime arrival, EventTime event) {
   return Duration(saturating_subtract(arrival.micros(), event.micros()));
 }

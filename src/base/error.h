@@ -28,12 +28,12 @@ enum class ErrorCode : uint8_t {
 };
 
 struct ErrorPlace {
-  std::string source;                 // name of the table
-  std::string file;                   // path as the user wrote it
-  std::optional<int64_t> line;        // from 1
-  std::optional<int64_t> column;      // from 1, in characters
+  std::string source;             // name of the table
+  std::string file;               // path as the user wrote it
+  std::optional<int64_t> line;    // from 1
+  std::optional<int64_t> column;  // from 1, in characters
   std::string partition;
-  std::optional<int64_t> offset;      // from 0
+  std::optional<int64_t> offset;  // from 0
 };
 
 struct Error {
@@ -54,10 +54,13 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
 };
 using Status = Result<void>;
 
-inline std::unexpected<Error> fail(ErrorCode code, std::string message, std::string detail = {}, std::string hint = {}) {
+inline std::unexpected<Error> fail(ErrorCode code, std::string message, std::string detail = {},
+                                   std::string hint = {}) {
   return std::unexpected(Error{code, std::move(message), std::move(detail), std::move(hint), {}});
 }
-inline std::unexpected<Error> fail(Error error) { return std::unexpected(std::move(error)); }
+inline std::unexpected<Error> fail(Error error) {
+  return std::unexpected(std::move(error));
+}
 
 // An Error for a failed system call: `message` names the action and the thing, the detail is strerror(errno).
 Error system_error(std::string message, int error_number);
@@ -68,16 +71,16 @@ Error system_error(std::string message, int error_number);
 #define WRACKLINE_CONCAT(a, b) WRACKLINE_CONCAT_(a, b)
 
 // WRACKLINE_TRY(expression): returns from the enclosing function if the expression failed.
-#define WRACKLINE_TRY(...)                                                                  \
-  do {                                                                                      \
-    if (auto wrackline_status = (__VA_ARGS__); !wrackline_status)                           \
-      return std::unexpected(std::move(wrackline_status).error());                          \
+#define WRACKLINE_TRY(...)                                         \
+  do {                                                             \
+    if (auto wrackline_status = (__VA_ARGS__); !wrackline_status)  \
+      return std::unexpected(std::move(wrackline_status).error()); \
   } while (false)
 
 // WRACKLINE_ASSIGN(auto x, expression): x is the value, or the enclosing function returns the error.
 #define WRACKLINE_ASSIGN(target, ...) \
   WRACKLINE_ASSIGN_(WRACKLINE_CONCAT(wrackline_result_, __LINE__), target, __VA_ARGS__)
-#define WRACKLINE_ASSIGN_(name, target, ...)                               \
-  auto name = (__VA_ARGS__);                                               \
-  if (!name) return std::unexpected(std::move(name).error());              \
+#define WRACKLINE_ASSIGN_(name, target, ...)                  \
+  auto name = (__VA_ARGS__);                                  \
+  if (!name) return std::unexpected(std::move(name).error()); \
   target = std::move(*name)

@@ -11,7 +11,10 @@ size_t sequence_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(at);
   if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xC2 && lead <= 0xDF ? 2 : (lead & 0xF0) == 0xE0 ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+  const size_t length = lead >= 0xC2 && lead <= 0xDF   ? 2
+                        : (lead & 0xF0) == 0xE0        ? 3
+                        : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                       : 0;
   if (length == 0 || at + length > text.size()) return 0;
   for (size_t i = 1; i < length; ++i) {
     if ((byte(at + i) & 0xC0) != 0x80) return 0;
@@ -88,12 +91,28 @@ void append_json_quoted(std::string& out, std::string_view text) {
       continue;
     }
     switch (byte) {
-      case '"': out += "\\\""; ++at; continue;
-      case '\\': out += "\\\\"; ++at; continue;
-      case '\n': out += "\\n"; ++at; continue;
-      case '\r': out += "\\r"; ++at; continue;
-      case '\t': out += "\\t"; ++at; continue;
-      default: break;
+      case '"':
+        out += "\\\"";
+        ++at;
+        continue;
+      case '\\':
+        out += "\\\\";
+        ++at;
+        continue;
+      case '\n':
+        out += "\\n";
+        ++at;
+        continue;
+      case '\r':
+        out += "\\r";
+        ++at;
+        continue;
+      case '\t':
+        out += "\\t";
+        ++at;
+        continue;
+      default:
+        break;
     }
     const size_t length = sequence_length(text, at);
     if (length == 0) {

@@ -18,7 +18,8 @@ std::string with_thousands(int64_t value);
 // The name in `known` closest to `name` (edit distance at most a third of its length), or empty.
 std::string nearest_name(std::string_view name, std::span<const std::string_view> known);
 
-// `text` with control characters escaped and cut to `length_max` bytes (an ellipsis marks the cut): safe to print.
+// `text` with control characters escaped and cut to `length_max` bytes (an ellipsis marks the cut): safe to
+// print.
 std::string printable(std::string_view text, size_t length_max = 80);
 
 // A JSON string literal with quotes; invalid UTF-8 becomes U+FFFD so that the result is always valid JSON.

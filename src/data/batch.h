@@ -1,7 +1,7 @@
 // A batch of records as columns, with the identity of each record beside them.
 //
-// A reader fills a batch; everything in it (raw bytes, text values) stays valid until the reader is asked for the next
-// one. Rejected records travel in the batch too, so that nothing is lost between reader and ledger.
+// A reader fills a batch; everything in it (raw bytes, text values) stays valid until the reader is asked for
+// the next one. Rejected records travel in the batch too, so that nothing is lost between reader and ledger.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace wrackline {
 struct Field {
   std::string name;
   Type type;
-  bool needed = true;  // false: no view, time or partition reads it; the parser may leave its column empty (size 0)
+  bool needed =
+      true;  // false: no view, time or partition reads it; the parser may leave its column empty (size 0)
 };
 
 // The whole closed list of why a record is in no result. Stored: never renumber.
@@ -53,12 +54,12 @@ inline constexpr size_t kRejectBytesMax = 4096;
 
 struct Batch {
   size_t rows = 0;
-  std::vector<Column> columns;          // one per Field of the source, in order
-  std::vector<int64_t> offsets;         // per row: ordinal of the record in its log, from 0; rejects count too
-  std::vector<int64_t> lines;           // per row: line where the record starts, from 1
-  std::vector<std::string_view> raw;    // per row: the record's bytes without its line end
-  std::vector<Reject> rejects;          // in reading order
-  Arena arena;                          // unescaped text and the like
+  std::vector<Column> columns;        // one per Field of the source, in order
+  std::vector<int64_t> offsets;       // per row: ordinal of the record in its log, from 0; rejects count too
+  std::vector<int64_t> lines;         // per row: line where the record starts, from 1
+  std::vector<std::string_view> raw;  // per row: the record's bytes without its line end
+  std::vector<Reject> rejects;        // in reading order
+  Arena arena;                        // unescaped text and the like
 
   // Empties the batch and gives it the columns of `fields`; keeps memory.
   void reset(const std::vector<Field>& fields);

@@ -16,7 +16,8 @@ void Arena::clear() {
 void Arena::grow(size_t size) {
   while (block_ < blocks_.size() && blocks_[block_].size < size) ++block_;
   if (block_ == blocks_.size()) {
-    const size_t doubled = blocks_.empty() ? size_t{64} << 10 : std::min(blocks_.back().size * 2, size_t{8} << 20);
+    const size_t doubled =
+        blocks_.empty() ? size_t{64} << 10 : std::min(blocks_.back().size * 2, size_t{8} << 20);
     const size_t bytes = std::max(size, doubled);
     blocks_.push_back({std::make_unique_for_overwrite<char[]>(bytes), bytes});
   }
@@ -25,7 +26,9 @@ void Arena::grow(size_t size) {
   ++block_;
 }
 
-void Column::Free::operator()(std::byte* bytes) const { std::free(bytes); }
+void Column::Free::operator()(std::byte* bytes) const {
+  std::free(bytes);
+}
 
 void Column::resize(size_t rows) {
   const size_t width = value_bytes(type_.kind);
@@ -40,7 +43,9 @@ void Column::resize(size_t rows) {
   }
   if (has_nulls_) {
     valid_.resize(std::max(valid_.size(), rows));
-    if (rows > size_) std::fill(valid_.begin() + static_cast<ptrdiff_t>(size_), valid_.begin() + static_cast<ptrdiff_t>(rows), uint8_t{1});
+    if (rows > size_)
+      std::fill(valid_.begin() + static_cast<ptrdiff_t>(size_), valid_.begin() + static_cast<ptrdiff_t>(rows),
+                uint8_t{1});
   }
   size_ = rows;
 }

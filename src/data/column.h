@@ -55,15 +55,20 @@ class Arena {
 // Bytes per value of a kind in a column.
 constexpr size_t value_bytes(TypeKind kind) {
   switch (kind) {
-    case TypeKind::kBoolean: return sizeof(uint8_t);
-    case TypeKind::kNumeric: return sizeof(Decimal);
+    case TypeKind::kBoolean:
+      return sizeof(uint8_t);
+    case TypeKind::kNumeric:
+      return sizeof(Decimal);
     case TypeKind::kText:
-    case TypeKind::kJson: return sizeof(std::string_view);
-    case TypeKind::kInterval: return sizeof(Interval);
+    case TypeKind::kJson:
+      return sizeof(std::string_view);
+    case TypeKind::kInterval:
+      return sizeof(Interval);
     case TypeKind::kInteger:
     case TypeKind::kDouble:
     case TypeKind::kTimestamp:
-    case TypeKind::kDate: return 8;
+    case TypeKind::kDate:
+      return 8;
   }
   return 8;
 }

@@ -1,5 +1,5 @@
-// Exact decimal arithmetic with PostgreSQL's result scales, over 38 digits. Every operation reports overflow instead of
-// wrapping or rounding silently.
+// Exact decimal arithmetic with PostgreSQL's result scales, over 38 digits. Every operation reports overflow
+// instead of wrapping or rounding silently.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ std::string to_string(const Decimal& value);
 std::optional<Decimal> add(const Decimal& a, const Decimal& b);
 std::optional<Decimal> subtract(const Decimal& a, const Decimal& b);
 std::optional<Decimal> multiply(const Decimal& a, const Decimal& b);
-// PostgreSQL's division: at least 16 significant digits, scale by its select_div_scale rule, rounded half away from
-// zero. Requires: b is not zero.
+// PostgreSQL's division: at least 16 significant digits, scale by its select_div_scale rule, rounded half
+// away from zero. Requires: b is not zero.
 std::optional<Decimal> divide(const Decimal& a, const Decimal& b);
 std::optional<Decimal> remainder(const Decimal& a, const Decimal& b);  // sign of a; requires b not zero
 std::optional<Decimal> rescale(const Decimal& value, int scale);       // rounds half away from zero
 int compare(const Decimal& a, const Decimal& b);                       // -1, 0, 1; 1.5 equals 1.50
 uint64_t hash(const Decimal& value);                                   // equal values hash alike
 Decimal decimal_from_int(int64_t value);
-std::optional<int64_t> decimal_to_int(const Decimal& value);           // rounds half away from zero
-double decimal_to_double(const Decimal& value);                        // correctly rounded
+std::optional<int64_t> decimal_to_int(const Decimal& value);  // rounds half away from zero
+double decimal_to_double(const Decimal& value);               // correctly rounded
 // The shortest decimal that reads back as `value`, at most 15 significant digits as PostgreSQL's cast does.
 std::optional<Decimal> decimal_from_double(double value);
 

@@ -1,4 +1,5 @@
-// Times, dates and intervals as text, and epoch numbers in declared units. No reading of the host's zone, ever.
+// Times, dates and intervals as text, and epoch numbers in declared units. No reading of the host's zone,
+// ever.
 //
 // Source: docs/semantics.md section 1; ISO 8601 / RFC 3339; PostgreSQL's interval input.
 #pragma once
@@ -21,14 +22,15 @@ std::string_view to_string(TimeUnit unit);
 
 enum class TimeParse : uint8_t { kOk, kMalformed, kNoZone, kOutOfRange };
 
-// Parses ISO 8601 / RFC 3339 in its lenient variants: 'T', 't' or a blank between date and time; 'Z', 'z', +hh, +hhmm,
-// +hh:mm; fraction of any length after '.' or ','; seconds may be absent; a date alone is midnight. Digits beyond
-// microseconds round toward the past. Second 60 is accepted only where a leap second can occur (23:59:60 UTC at the end
-// of a month) and maps to 23:59:59.999999. Days and months are checked (no 30 February).
-// Without a zone: `zone` says how to read it; nullptr gives kNoZone. Cost: no allocation, tens of nanoseconds.
+// Parses ISO 8601 / RFC 3339 in its lenient variants: 'T', 't' or a blank between date and time; 'Z', 'z',
+// +hh, +hhmm, +hh:mm; fraction of any length after '.' or ','; seconds may be absent; a date alone is
+// midnight. Digits beyond microseconds round toward the past. Second 60 is accepted only where a leap second
+// can occur (23:59:60 UTC at the end of a month) and maps to 23:59:59.999999. Days and months are checked (no
+// 30 February). Without a zone: `zone` says how to read it; nullptr gives kNoZone. Cost: no allocation, tens
+// of nanoseconds.
 TimeParse parse_timestamp(std::string_view text, const TimeZone* zone, int64_t& micros);
-// The same without zone handling: a local time read as if UTC; an explicit zone in the text is ignored, as PostgreSQL
-// does for `timestamp`.
+// The same without zone handling: a local time read as if UTC; an explicit zone in the text is ignored, as
+// PostgreSQL does for `timestamp`.
 TimeParse parse_local_timestamp(std::string_view text, int64_t& micros);
 TimeParse parse_date(std::string_view text, int64_t& days);
 
@@ -37,13 +39,15 @@ std::optional<int64_t> epoch_to_micros(int64_t value, TimeUnit unit);
 // The same for a decimal text such as "1790158166.546218" or "-1.5": exact, never through a float.
 std::optional<int64_t> epoch_to_micros(const Decimal& value, TimeUnit unit);
 
-// The unit in which `value` would fall between the years 2000 and 2100, or nullopt: for reports, never for reading.
+// The unit in which `value` would fall between the years 2000 and 2100, or nullopt: for reports, never for
+// reading.
 std::optional<TimeUnit> plausible_unit(int64_t value);
 
-// PostgreSQL interval input: "1 minute", "2 h", "90 s", "1 day 02:03:04.5", "PT1H30M", "1h30m", "-5 min", "250 ms".
+// PostgreSQL interval input: "1 minute", "2 h", "90 s", "1 day 02:03:04.5", "PT1H30M", "1h30m", "-5 min",
+// "250 ms".
 Result<Interval> parse_interval(std::string_view text);
-// A span of fixed length: like parse_interval, but months are an error (their length varies) and a day is 24 hours.
-// "0" alone is a span of zero; any other bare number is an error that asks for a unit.
+// A span of fixed length: like parse_interval, but months are an error (their length varies) and a day is 24
+// hours. "0" alone is a span of zero; any other bare number is an error that asks for a unit.
 Result<int64_t> parse_span_micros(std::string_view text);
 
 // "2024-05-01T12:00:00Z", "2024-05-01T12:00:00.25Z", "-infinity", "infinity"; years beyond 9999 get a sign.

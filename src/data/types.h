@@ -20,10 +20,10 @@ enum class TypeKind : uint8_t {
 
 struct Type {
   TypeKind kind = TypeKind::kText;
-  uint8_t bits = 64;        // kInteger: 16, 32, 64; kDouble: 32, 64
-  bool with_zone = false;   // kTimestamp
-  int16_t precision = -1;   // kNumeric, -1 is unlimited; kText: longest length in characters, -1 is unlimited
-  int16_t scale = -1;       // kNumeric, -1 is unlimited
+  uint8_t bits = 64;       // kInteger: 16, 32, 64; kDouble: 32, 64
+  bool with_zone = false;  // kTimestamp
+  int16_t precision = -1;  // kNumeric, -1 is unlimited; kText: longest length in characters, -1 is unlimited
+  int16_t scale = -1;      // kNumeric, -1 is unlimited
 
   friend bool operator==(const Type&, const Type&) = default;
   static constexpr Type boolean() { return {.kind = TypeKind::kBoolean}; }
@@ -50,8 +50,8 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-// Exact decimal: unscaled * 10^-scale. Invariants: |unscaled| < 10^38, 0 <= scale <= 38. Not normalised: 1.50 keeps
-// its scale of 2, as in PostgreSQL. Arithmetic lives in data/decimal.h.
+// Exact decimal: unscaled * 10^-scale. Invariants: |unscaled| < 10^38, 0 <= scale <= 38. Not normalised: 1.50
+// keeps its scale of 2, as in PostgreSQL. Arithmetic lives in data/decimal.h.
 struct Decimal {
   __int128 unscaled = 0;
   int32_t scale = 0;

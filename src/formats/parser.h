@@ -1,9 +1,10 @@
 // Bytes to batches: the interface of every input format.
 //
-// A parser is given a growing view of a partition's bytes and eats whole records from its front. It never guesses: what
-// does not parse becomes a Reject with its line, offset, bytes and a sentence, and parsing goes on with the next record.
-// Validity is strict: a JSON line is one object, wholly valid (UTF-8 too), with nothing after it, whatever columns are
-// needed; a duplicate key keeps the last value, as PostgreSQL's jsonb does.
+// A parser is given a growing view of a partition's bytes and eats whole records from its front. It never
+// guesses: what does not parse becomes a Reject with its line, offset, bytes and a sentence, and parsing goes
+// on with the next record. Validity is strict: a JSON line is one object, wholly valid (UTF-8 too), with
+// nothing after it, whatever columns are needed; a duplicate key keeps the last value, as PostgreSQL's jsonb
+// does.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +18,29 @@
 
 namespace wrackline::formats {
 
-inline constexpr size_t kPaddingBytes = 128;  // readable (any content) beyond the end of the bytes given to parse
+inline constexpr size_t kPaddingBytes =
+    128;  // readable (any content) beyond the end of the bytes given to parse
 
 struct ParserOptions {
-  std::vector<Field> fields;           // the declared columns
-  const TimeZone* time_zone = nullptr;  // how zoneless times are read; nullptr: they are rejected
+  std::vector<Field> fields;                   // the declared columns
+  const TimeZone* time_zone = nullptr;         // how zoneless times are read; nullptr: they are rejected
   size_t record_bytes_max = size_t{16} << 20;  // a longer record is a Reject(kOversize)
-  char delimiter = ',';                // CSV
-  bool header = true;                  // CSV: the first record names the columns
-  std::string null_text;               // CSV: unquoted field that means NULL (default: the empty field)
-  std::string file;                    // for messages
+  char delimiter = ',';                        // CSV
+  bool header = true;                          // CSV: the first record names the columns
+  std::string null_text;  // CSV: unquoted field that means NULL (default: the empty field)
+  std::string file;       // for messages
 };
 
 class Parser {
  public:
   virtual ~Parser() = default;
 
-  // Eats records from `bytes` into `batch` (appending rows and rejects) until `rows_max` records were eaten or no whole
-  // record is left, and returns how many bytes it ate. `at_end`: nothing follows, so a last line without a line end is a
-  // record. Eating nothing with rows_max > 0 means: give me a longer view. Blank lines are no records, but count as lines.
-  // Requires: kPaddingBytes readable bytes after the view; the view starts where the last call stopped eating.
-  // Errors: only for what stops the whole input (a CSV header without a declared column).
+  // Eats records from `bytes` into `batch` (appending rows and rejects) until `rows_max` records were eaten
+  // or no whole record is left, and returns how many bytes it ate. `at_end`: nothing follows, so a last line
+  // without a line end is a record. Eating nothing with rows_max > 0 means: give me a longer view. Blank
+  // lines are no records, but count as lines. Requires: kPaddingBytes readable bytes after the view; the view
+  // starts where the last call stopped eating. Errors: only for what stops the whole input (a CSV header
+  // without a declared column).
   virtual Result<size_t> parse(std::string_view bytes, bool at_end, size_t rows_max, Batch& batch) = 0;
 
   virtual int64_t records() const = 0;  // eaten so far, rejects too: the next record's offset

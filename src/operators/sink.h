@@ -1,7 +1,7 @@
 // Where published rows go, as the runtime sees it.
 //
-// A view publishes changes in ticks. write() may be called many times in a tick; commit() makes the tick's rows visible
-// together. Rows carry absolute values, so writing a row again (a replay) changes nothing.
+// A view publishes changes in ticks. write() may be called many times in a tick; commit() makes the tick's
+// rows visible together. Rows carry absolute values, so writing a row again (a replay) changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ struct OutputColumn {
 // Rows that one view publishes, in publication order.
 struct ChangeBatch {
   size_t rows = 0;
-  std::vector<Column> columns;        // one per OutputColumn
-  std::vector<RowOp> ops;             // per row
-  std::vector<int64_t> versions;      // per row, from 1 per identity
-  std::vector<RowStatus> statuses;    // per row
+  std::vector<Column> columns;      // one per OutputColumn
+  std::vector<RowOp> ops;           // per row
+  std::vector<int64_t> versions;    // per row, from 1 per identity
+  std::vector<RowStatus> statuses;  // per row
   int64_t generation = 0;
 };
 
@@ -41,9 +41,9 @@ enum class SinkMode : uint8_t { kUpsert, kChangelog, kAppend };
 std::string_view to_string(SinkMode mode);
 
 struct SinkCapabilities {
-  bool takes_updates = false;   // a row may replace an earlier one
+  bool takes_updates = false;  // a row may replace an earlier one
   bool takes_retracts = false;
-  std::string promise;          // one sentence for `check`: "at least once; readers see whole files only"
+  std::string promise;  // one sentence for `check`: "at least once; readers see whole files only"
 };
 
 class Sink {
@@ -51,11 +51,13 @@ class Sink {
   virtual ~Sink() = default;
   virtual SinkCapabilities capabilities() const = 0;
   // Takes over from every earlier generation. Called once, before the first write.
-  virtual Status open(const std::vector<OutputColumn>& columns, std::string_view view, int64_t generation) = 0;
+  virtual Status open(const std::vector<OutputColumn>& columns, std::string_view view,
+                      int64_t generation) = 0;
   virtual Status write(const ChangeBatch& changes) = 0;
   virtual Status commit() = 0;
-  // The run ended as it should (true) or was cut short (false): makes what was committed final and releases the sink. What
-  // an older generation left and this one did not write again is removed when `finished` and the run began at the start.
+  // The run ended as it should (true) or was cut short (false): makes what was committed final and releases
+  // the sink. What an older generation left and this one did not write again is removed when `finished` and
+  // the run began at the start.
   virtual Status close(bool finished) = 0;
 };
 

@@ -22,13 +22,15 @@ enum class ReadState : uint8_t {
 class SplitReader {
  public:
   virtual ~SplitReader() = default;
-  // Refills `batch` with up to about rows_max records. The batch's contents stay valid until the next call on this reader.
-  // Errors: kNotFound, kUnavailable, kData, with the file in `where`; the reader is then unusable.
+  // Refills `batch` with up to about rows_max records. The batch's contents stay valid until the next call on
+  // this reader. Errors: kNotFound, kUnavailable, kData, with the file in `where`; the reader is then
+  // unusable.
   virtual Result<ReadState> read(Batch& batch, size_t rows_max) = 0;
   virtual const std::string& name() const = 0;  // path as matched, or "-"
   virtual uint64_t bytes_read() const = 0;      // of the stored form (compressed), for progress
   virtual std::optional<uint64_t> bytes_total() const = 0;
-  // Notices since the last call that a person should read: "file was truncated", "file was replaced (rotated)".
+  // Notices since the last call that a person should read: "file was truncated", "file was replaced
+  // (rotated)".
   virtual std::vector<std::string> take_notices() = 0;
   virtual std::vector<std::string> fields_seen() const = 0;
 };

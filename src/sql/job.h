@@ -22,10 +22,10 @@ namespace wrackline::sql {
 
 // How an event or arrival time is read from its column.
 struct TimeColumn {
-  size_t column = 0;                      // index in SourceSpec::fields
-  std::optional<TimeUnit> unit;           // set for numeric columns
-  const TimeZone* zone = nullptr;         // for `timestamp` (zoneless) and `date` columns: how to read them
-  std::optional<int64_t> missing;         // numeric value that means "no time" (option time_missing)
+  size_t column = 0;               // index in SourceSpec::fields
+  std::optional<TimeUnit> unit;    // set for numeric columns
+  const TimeZone* zone = nullptr;  // for `timestamp` (zoneless) and `date` columns: how to read them
+  std::optional<int64_t> missing;  // numeric value that means "no time" (option time_missing)
 };
 
 enum class SourceConnector : uint8_t { kFile, kStdin };
@@ -34,57 +34,59 @@ enum class InputOrder : uint8_t { kAsRead, kArrivalTime };
 
 struct SourceSpec {
   std::string name;
-  std::vector<Field> fields;              // `needed` is set for what some view, time or partition reads
+  std::vector<Field> fields;  // `needed` is set for what some view, time or partition reads
   SourceConnector connector = SourceConnector::kFile;
-  std::vector<std::string> paths;         // globs, relative to the job file's folder unless absolute
-  std::string format;                     // "jsonl" | "csv" | "" (guess)
+  std::vector<std::string> paths;  // globs, relative to the job file's folder unless absolute
+  std::string format;              // "jsonl" | "csv" | "" (guess)
   char delimiter = ',';
   bool header = true;
   std::string null_text;
   FilesMode files = FilesMode::kParallel;
   InputOrder order = InputOrder::kAsRead;
-  bool follow = false;                    // option follow = 'on', or --follow
+  bool follow = false;  // option follow = 'on', or --follow
   size_t record_bytes_max = size_t{16} << 20;
-  const TimeZone* time_zone = nullptr;    // for zoneless text
+  const TimeZone* time_zone = nullptr;  // for zoneless text
   TimeColumn event_time;
   std::optional<TimeColumn> arrival_time;
-  std::optional<size_t> partition;        // index of the column that names the partition
+  std::optional<size_t> partition;  // index of the column that names the partition
   Duration watermark_delay;
   Duration max_future_skew = seconds(300);
   Duration max_future_accept = seconds(86400);
-  Duration idle_timeout = seconds(60);    // live sources only
+  Duration idle_timeout = seconds(60);  // live sources only
 };
 
 enum class LatePolicy : uint8_t { kCorrect, kLedger, kDrop };
 
 struct AggregateCall {
-  std::string name;                       // "count"
+  std::string name;  // "count"
   std::shared_ptr<const expr::Aggregate> aggregate;
-  expr::ExprPtr argument;                 // null for count(*)
-  expr::ExprPtr filter;                   // FILTER (WHERE ...), or null
+  expr::ExprPtr argument;  // null for count(*)
+  expr::ExprPtr filter;    // FILTER (WHERE ...), or null
 };
 
 struct ViewColumn {
   std::string name;
-  // Over the row [window_start timestamptz, window_end timestamptz, key 0, key 1, ..., aggregate 0, aggregate 1, ...].
+  // Over the row [window_start timestamptz, window_end timestamptz, key 0, key 1, ..., aggregate 0, aggregate
+  // 1, ...].
   expr::ExprPtr expression;
-  bool identity = false;                  // it is window_start, window_end or a grouping key, as it is
+  bool identity = false;  // it is window_start, window_end or a grouping key, as it is
 };
 
 struct ViewSpec {
   std::string name;
-  size_t source = 0;                      // index in Job::sources
-  Duration window_size;                   // tumbling
-  Duration window_offset;                 // start = floor((t - offset) / size) * size + offset
-  expr::ExprPtr where;                    // boolean over the source's fields, or null
-  std::vector<expr::ExprPtr> keys;        // GROUP BY expressions beside the window, over the source's fields
-  std::vector<std::string> key_names;     // column name or printed expression, for the ledger's key object
+  size_t source = 0;                   // index in Job::sources
+  Duration window_size;                // tumbling
+  Duration window_offset;              // start = floor((t - offset) / size) * size + offset
+  expr::ExprPtr where;                 // boolean over the source's fields, or null
+  std::vector<expr::ExprPtr> keys;     // GROUP BY expressions beside the window, over the source's fields
+  std::vector<std::string> key_names;  // column name or printed expression, for the ledger's key object
   std::vector<AggregateCall> aggregates;
-  std::vector<ViewColumn> columns;        // the SELECT list in order
+  std::vector<ViewColumn> columns;  // the SELECT list in order
   LatePolicy late = LatePolicy::kCorrect;
   Duration allowed_lateness;
   std::optional<Duration> ledger_horizon;  // nullopt: unlimited
-  std::map<Reason, bool> drop;            // reasons whose records are dropped instead of ledgered (option drop = 'late,future')
+  std::map<Reason, bool>
+      drop;  // reasons whose records are dropped instead of ledgered (option drop = 'late,future')
   bool emit_empty = false;
 };
 
@@ -93,11 +95,11 @@ enum class SinkConnector : uint8_t { kStdout, kFile, kSqlite };
 struct SinkSpec {
   std::string name;
   SinkConnector connector = SinkConnector::kStdout;
-  std::string path;                       // file or database, relative to the job file's folder unless absolute
-  std::string table;                      // SQLite; default: the sink's name
-  std::string format;                     // "jsonl" | "csv" | "" (guess from path; table or jsonl on stdout)
-  std::string mode = "upsert";            // upsert | changelog | append
-  std::vector<Field> fields;              // empty: takes the view's columns
+  std::string path;             // file or database, relative to the job file's folder unless absolute
+  std::string table;            // SQLite; default: the sink's name
+  std::string format;           // "jsonl" | "csv" | "" (guess from path; table or jsonl on stdout)
+  std::string mode = "upsert";  // upsert | changelog | append
+  std::vector<Field> fields;    // empty: takes the view's columns
 };
 
 struct InsertSpec {
@@ -106,13 +108,13 @@ struct InsertSpec {
 };
 
 struct Job {
-  std::string path;                       // as the user wrote it, "-" for standard input
+  std::string path;  // as the user wrote it, "-" for standard input
   std::string text;
   std::vector<SourceSpec> sources;
   std::vector<ViewSpec> views;
   std::vector<SinkSpec> sinks;
-  std::vector<InsertSpec> inserts;        // a view that no insert names prints to standard output
-  std::vector<std::string> warnings;      // worth reading, not wrong
+  std::vector<InsertSpec> inserts;    // a view that no insert names prints to standard output
+  std::vector<std::string> warnings;  // worth reading, not wrong
   // What `check` prints: one paragraph per statement with every option, its value and where it came from.
   std::string explanation;
 };
@@ -123,7 +125,8 @@ struct JobOptions {
   bool follow = false;
 };
 
-// Parses and checks. Errors carry line and column, and the message's detail shows the line with a caret under the place:
+// Parses and checks. Errors carry line and column, and the message's detail shows the line with a caret under
+// the place:
 //   clicks.sql:7:3: unknown option "watermark_dealy" of source "clicks"
 //     7 |   watermark_dealy = '30 s'
 //       |   ^

@@ -1,0 +1,110 @@
+// Progress of event time over the partitions of one source, and the watermark that follows from it.
+//
+//   M_p = greatest admissible event time seen on partition p
+//   G   = max(G so far, min of M_p over the active partitions)
+//   W   = G - delay, exclusive: every record with event time < W is believed to have arrived
+//
+// Threads: not thread-safe; one tracker belongs to one source.
+// Units:   microseconds. kMicrosMin stands for "nothing yet", kMicrosMax for "the input has ended".
+// Invariants:
+//   1. progress(), watermark() and every partition's progress never go backwards.
+//   2. watermark() <= progress().
+//   3. G does not depend on the order in which partitions fell idle.
+// Cost:    observe is O(1) for one partition and O(log partitions) when a partition's progress rises.
+// Source:  docs/semantics.md section 3; Akidau et al., "Watermarks in Stream Processing Systems", PVLDB
+// 14(12), 2021.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "wrackline/time.h"
+
+namespace wrackline {
+
+using PartitionIndex = uint32_t;
+
+enum class PartitionState : uint8_t { kActive, kIdle, kEnded };
+
+class WatermarkTracker {
+ public:
+  struct Options {
+    Duration delay;                           // watermark delay, >= 0
+    Duration max_future_skew = seconds(300);  // event times further ahead of arrival do not move M_p
+  };
+
+  explicit WatermarkTracker(Options options);
+
+  // Adds a partition. Register those that are known before the first record, so that one that has not spoken
+  // holds the watermark. A partition that is known only by its records is added when it first speaks: it
+  // cannot move G back.
+  PartitionIndex add_partition();
+  size_t partition_count() const { return partitions_.size(); }
+
+  // Takes note of one record. An idle or ended partition that speaks is active again.
+  void observe(PartitionIndex partition, EventTime event, ArrivalTime arrival);
+
+  // The same for a run of records in logged order. progress_before[i] is G before record i, and
+  // progress_before[n] is G after the last: so the span has one element more than `event_us`. Records with
+  // usable[i] == 0 do not move time. `partitions` and `arrival_us` have one element per record, or exactly
+  // one that holds for all. Shape: progress_before is non-decreasing.
+  void observe(std::span<const PartitionIndex> partitions, std::span<const int64_t> event_us,
+               std::span<const int64_t> arrival_us, std::span<const uint8_t> usable,
+               std::span<int64_t> progress_before);
+
+  // Leaves the partition out of the minimum until it speaks again. When none is active any more because the
+  // rest is idle, G moves to the greatest M_p and holds there.
+  void set_idle(PartitionIndex partition);
+  // The partition will not speak again. When no partition is left, G holds where it is: see flush().
+  void set_ended(PartitionIndex partition);
+  // The whole input has ended: W moves to plus infinity.
+  void flush();
+
+  // Changes the delay. The watermark does not go back: a greater delay makes it wait.
+  void set_delay(Duration delay);
+  // Raises the floor under the watermark, for restore.
+  void raise_watermark(EventTime floor);
+
+  Duration delay() const { return options_.delay; }
+  EventTime progress() const { return EventTime(progress_us_); }                 // G
+  EventTime watermark() const { return EventTime(watermark_at(progress_us_)); }  // W
+  // The watermark that stands when G is `progress_us`, for the span that observe() filled.
+  int64_t watermark_at(int64_t progress_us) const {
+    const int64_t behind =
+        progress_us == kMicrosMax ? kMicrosMax : saturating_subtract(progress_us, options_.delay.micros());
+    return behind > floor_us_ ? behind : floor_us_;
+  }
+
+  EventTime partition_progress(PartitionIndex partition) const {
+    return EventTime(partitions_[partition].progress_us);
+  }
+  PartitionState partition_state(PartitionIndex partition) const { return partitions_[partition].state; }
+  bool was_idle(PartitionIndex partition) const { return partitions_[partition].was_idle; }
+  // The active partitions whose M_p is the least: those that hold G. Empty when none is active.
+  std::vector<PartitionIndex> holders() const;
+
+ private:
+  struct Partition {
+    int64_t progress_us = kMicrosMin;
+    PartitionState state = PartitionState::kActive;
+    bool was_idle = false;
+  };
+
+  bool admissible(int64_t event_us, int64_t arrival_us) const;
+  void rise(PartitionIndex partition, int64_t event_us);
+  void set_leaf(PartitionIndex partition, int64_t value);
+  void advance();
+
+  Options options_;
+  int64_t progress_us_ = kMicrosMin;  // G
+  int64_t floor_us_ = kMicrosMin;     // W never below this
+  std::vector<Partition> partitions_;
+  // A tournament tree of minima: the active partitions' M_p at the leaves (kMicrosMax when not active), the
+  // least at 1.
+  std::vector<int64_t> tree_;
+  size_t leaves_ = 0;
+};
+
+}  // namespace wrackline

@@ -1,0 +1,141 @@
+#include "wrackline/watermark_tracker.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace wrackline {
+namespace {
+
+WatermarkTracker make(int64_t delay_ms, size_t partitions) {
+  WatermarkTracker tracker({.delay = millis(delay_ms)});
+  for (size_t i = 0; i < partitions; ++i) tracker.add_partition();
+  return tracker;
+}
+
+void push(WatermarkTracker& tracker, PartitionIndex partition, int64_t event_ms) {
+  tracker.observe(partition, EventTime(event_ms * 1000), ArrivalTime(event_ms * 1000));
+}
+
+int64_t watermark_ms(const WatermarkTracker& tracker) {
+  return tracker.watermark().micros() / 1000;
+}
+
+TEST(WatermarkTracker, PartitionThatHasNotSpokenHolds) {
+  WatermarkTracker tracker = make(0, 4);
+  push(tracker, 0, 50000);
+  push(tracker, 1, 9000);
+  push(tracker, 2, 40000);
+  EXPECT_EQ(tracker.watermark(), EventTime::minus_infinity());
+  EXPECT_EQ(tracker.holders(), std::vector<PartitionIndex>{3});
+  EXPECT_EQ(tracker.partition_progress(1), EventTime(9000000));
+}
+
+TEST(WatermarkTracker, MinimumOverPartitionsNeverBack) {
+  WatermarkTracker tracker = make(0, 1);
+  push(tracker, 0, 1000);
+  push(tracker, 0, 15000);
+  EXPECT_EQ(watermark_ms(tracker), 15000);
+  tracker.add_partition();
+  push(tracker, 1, 5000);
+  push(tracker, 1, 6000);
+  EXPECT_EQ(watermark_ms(tracker), 15000);
+  push(tracker, 1, 16000);
+  EXPECT_EQ(watermark_ms(tracker), 15000);
+  push(tracker, 0, 21000);
+  EXPECT_EQ(watermark_ms(tracker), 16000);
+  push(tracker, 1, 21000);
+  EXPECT_EQ(watermark_ms(tracker), 21000);
+}
+
+TEST(WatermarkTracker, AllIdleMovesToTheGreatestInAnyOrder) {
+  for (const PartitionIndex first : {0U, 1U}) {
+    WatermarkTracker tracker = make(0, 2);
+    push(tracker, 0, 20000);
+    push(tracker, 1, 15000);
+    tracker.set_idle(first);
+    tracker.set_idle(1 - first);
+    EXPECT_EQ(watermark_ms(tracker), 20000);
+  }
+}
+
+TEST(WatermarkTracker, FutureRecordDoesNotMoveTime) {
+  WatermarkTracker tracker = make(0, 1);
+  tracker.observe(0, EventTime(0), ArrivalTime(0));
+  tracker.observe(0, EventTime(seconds(86400).micros()), ArrivalTime(seconds(1).micros()));
+  EXPECT_EQ(watermark_ms(tracker), 0);
+  tracker.observe(0, EventTime(seconds(301).micros()),
+                  ArrivalTime(seconds(1).micros()));  // exactly the limit
+  EXPECT_EQ(watermark_ms(tracker), 301000);
+  tracker.observe(0, EventTime(kMicrosMax - 5), ArrivalTime(kMicrosMin + 5));  // the difference overflows
+  EXPECT_EQ(watermark_ms(tracker), 301000);
+}
+
+TEST(WatermarkTracker, ARaisedDelayWaits) {
+  WatermarkTracker tracker = make(1000, 1);
+  push(tracker, 0, 10000);
+  EXPECT_EQ(watermark_ms(tracker), 9000);
+  tracker.set_delay(millis(5000));
+  EXPECT_EQ(watermark_ms(tracker), 9000);
+  push(tracker, 0, 13000);
+  EXPECT_EQ(watermark_ms(tracker), 9000);
+  push(tracker, 0, 15000);
+  EXPECT_EQ(watermark_ms(tracker), 10000);
+}
+
+TEST(WatermarkTracker, EndedPartitionReleasesAndTheLastHolds) {
+  WatermarkTracker tracker = make(0, 2);
+  push(tracker, 0, 1000);
+  tracker.set_ended(0);
+  push(tracker, 1, 2000);
+  push(tracker, 1, 11000);
+  EXPECT_EQ(watermark_ms(tracker), 11000);
+  tracker.set_ended(1);
+  EXPECT_EQ(watermark_ms(tracker), 11000);
+  tracker.flush();
+  EXPECT_EQ(tracker.watermark(), EventTime::plus_infinity());
+}
+
+// Batches against single records against a plain recount, over random partitions, clocks and idleness.
+TEST(WatermarkTracker, AnyCutGivesTheSameProgress) {
+  std::mt19937_64 random(20261130);
+  for (int round = 0; round < 200; ++round) {
+    const size_t partitions = 1 + random() % 5;
+    WatermarkTracker single = make(0, partitions);
+    WatermarkTracker batched = make(0, partitions);
+    std::vector<int64_t> maxima(partitions, kMicrosMin);
+    int64_t progress = kMicrosMin;
+    for (int cut = 0; cut < 10; ++cut) {
+      const size_t rows = random() % 20;
+      std::vector<PartitionIndex> partition(rows);
+      std::vector<int64_t> event(rows);
+      std::vector<int64_t> arrival(rows);
+      std::vector<uint8_t> usable(rows);
+      for (size_t i = 0; i < rows; ++i) {
+        partition[i] = static_cast<PartitionIndex>(random() % partitions);
+        event[i] = static_cast<int64_t>(random() % 2000) * 1000000;
+        arrival[i] = static_cast<int64_t>(random() % 2000) * 1000000;
+        usable[i] = random() % 8 != 0;
+      }
+      std::vector<int64_t> before(rows + 1);
+      if (rows > 0) {
+        batched.observe(partition, event, arrival, usable, before);
+        for (size_t i = 0; i < rows; ++i) {
+          EXPECT_EQ(before[i], progress);
+          if (usable[i] == 0) continue;
+          single.observe(partition[i], EventTime(event[i]), ArrivalTime(arrival[i]));
+          if (event[i] - arrival[i] <= 300 * 1000000LL)
+            maxima[partition[i]] = std::max(maxima[partition[i]], event[i]);
+          progress = std::max(progress, *std::min_element(maxima.begin(), maxima.end()));
+        }
+        EXPECT_EQ(before[rows], progress);
+      }
+      EXPECT_EQ(single.progress().micros(), progress);
+      EXPECT_EQ(batched.progress().micros(), progress);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wrackline

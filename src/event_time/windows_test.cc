@@ -1,0 +1,65 @@
+#include <gtest/gtest.h>
+
+#include "wrackline/late_router.h"
+#include "wrackline/time.h"
+#include "wrackline/window_tumbling.h"
+
+namespace wrackline {
+namespace {
+
+TEST(TumblingWindows, FloorTowardMinusInfinity) {
+  constexpr TumblingWindows windows(millis(10000));
+  EXPECT_EQ(windows.start_of(-10001 * 1000), -20000 * 1000);
+  EXPECT_EQ(windows.start_of(-10000 * 1000), -10000 * 1000);
+  EXPECT_EQ(windows.start_of(-1), -10000 * 1000);
+  EXPECT_EQ(windows.start_of(0), 0);
+}
+
+TEST(TumblingWindows, OffsetStandsForItselfModuloSize) {
+  constexpr TumblingWindows windows(millis(10), millis(-7));
+  EXPECT_EQ(windows.offset(), millis(3));
+  EXPECT_EQ(windows.start_of(3000), 3000);
+  EXPECT_EQ(windows.start_of(2999), -7000);
+}
+
+TEST(TumblingWindows, EdgesAtTheEndsOfTheRange) {
+  constexpr TumblingWindows windows{Duration(kEventMicrosLimit)};
+  EXPECT_EQ(windows.start_of(-kEventMicrosLimit), -kEventMicrosLimit);
+  EXPECT_EQ(windows.start_of(kEventMicrosLimit), kEventMicrosLimit);
+  constexpr TumblingWindows small(millis(1));
+  EXPECT_EQ(small.edge_at_or_before(kMicrosMin), kMicrosMin);
+  EXPECT_EQ(small.edge_at_or_before(kMicrosMax), kMicrosMax);
+  EXPECT_EQ(small.edge_at_or_before(1999), 1000);
+  EXPECT_EQ(small.edge_at_or_before(2000), 2000);
+}
+
+TEST(LateRouter, TheThreeLinesOfTheLaw) {
+  constexpr LateRouter router(millis(5));
+  constexpr EventTime end(10000);
+  EXPECT_EQ(router.route(end, EventTime(9999)), Lateness::kOnTime);
+  EXPECT_EQ(router.route(end, EventTime(10000)), Lateness::kCorrects);
+  EXPECT_EQ(router.route(end, EventTime(14999)), Lateness::kCorrects);
+  EXPECT_EQ(router.route(end, EventTime(15000)), Lateness::kSealed);
+  EXPECT_EQ(LateRouter::late_by(end, EventTime(10000)), micros(0));
+}
+
+TEST(LateRouter, HugeLatenessNeverSeals) {
+  constexpr LateRouter router(Duration::infinite());
+  EXPECT_EQ(router.route(EventTime(1000), EventTime(kEventMicrosLimit)), Lateness::kCorrects);
+}
+
+TEST(LateRouter, ZeroMeansZero) {
+  constexpr LateRouter router(micros(0));
+  EXPECT_EQ(router.route(EventTime(1000), EventTime(1000)), Lateness::kSealed);
+}
+
+TEST(Time, SaturatesInsteadOfWrapping) {
+  EXPECT_EQ(EventTime(kMicrosMax - 1) + micros(5), EventTime::plus_infinity());
+  EXPECT_EQ(EventTime(kMicrosMin + 1) - micros(5), EventTime::minus_infinity());
+  EXPECT_EQ(EventTime::minus_infinity() - micros(-5), EventTime::minus_infinity());
+  EXPECT_EQ(arrival_delay(ArrivalTime(5), EventTime(7)), micros(-2));
+  EXPECT_EQ(millis(kMicrosMax), Duration::infinite());
+}
+
+}  // namespace
+}  // namespace wrackline
