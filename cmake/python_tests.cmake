@@ -1,0 +1,25 @@
+# Each `def test_...` of a folder's *_test.py files becomes a ctest test "<folder>.<file>.<name>", run by tests/run.py.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# wrackline_python_tests(folder [SECONDS_MAX n] [ENVIRONMENT NAME=value ...])
+function(wrackline_python_tests folder)
+  cmake_parse_arguments(ARG "" "SECONDS_MAX" "ENVIRONMENT" ${ARGN})
+  if(NOT ARG_SECONDS_MAX)
+    set(ARG_SECONDS_MAX 300)
+  endif()
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.py)
+  foreach(file IN LISTS files)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    get_filename_component(stem ${file} NAME_WE)
+    file(STRINGS ${file} methods REGEX "^ +def test_[a-z0-9_]+\\(")
+    foreach(line IN LISTS methods)
+      string(REGEX MATCH "test_[a-z0-9_]+" method "${line}")
+      string(REGEX REPLACE "^test_" "" name ${method})
+      string(REGEX REPLACE "_test$" "" group ${stem})
+      add_test(NAME ${folder}.${group}.${name}
+               COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/run.py ${file} ${method})
+      set_tests_properties(${folder}.${group}.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${ARG_SECONDS_MAX}
+                           ENVIRONMENT "${ARG_ENVIRONMENT}")
+    endforeach()
+  endforeach()
+endfunction()
