@@ -5,6 +5,12 @@
 //   where: file "clicks.jsonl", line 12, partition "a", offset 11
 //   detail: a sentence.
 //   hint: a sentence that says what to do.
+// With `where.column` set the place is one in a text that a person wrote, and the form is the one compilers
+// use; the detail is then the line with a caret under the place:
+//   clicks.sql:7:3: message
+//     7 |   watermark_dealy = '30 s'
+//       |   ^
+//   hint: a sentence that says what to do.
 // `message` is a short fragment in lower case without a full stop; names are quoted with their kind.
 #pragma once
 
