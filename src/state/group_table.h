@@ -1,0 +1,85 @@
+// The groups of one slice: key to a dense group number, and one row of bytes per group.
+//
+// Layout of a group's row:  key | version | aggregate states.  The rows are one block without holes, in the
+// order in which groups first appeared, so that a scan is a walk through memory and the block is its own
+// snapshot. The index beside it holds row numbers, four bytes a slot, at most half full.
+//
+// Threads: one table belongs to one thread.
+// Cost:    integer keys 8 bytes, other keys 16 and their bytes in the arena; 8 bytes for the version; index
+// 8-16 bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "data/column.h"
+#include "state/key_codec.h"
+
+namespace wrackline::state {
+
+class GroupTable {
+ public:
+  // `state_bytes`: of all aggregates together, a multiple of 8. A new group's states are zero bytes.
+  GroupTable(KeyShape shape, size_t state_bytes);
+
+  // groups[i] is the group of keys' row i; unknown keys become new groups.
+  void find_or_insert(const EncodedKeys& keys, std::span<uint32_t> groups);
+
+  size_t size() const { return size_; }
+  size_t stride() const { return stride_; }
+  std::byte* states() { return rows_.get() + states_at_; }  // of group 0; moves when groups are added
+  std::byte* row(size_t group) { return rows_.get() + group * stride_; }
+  uint32_t& version(size_t group) {
+    return *reinterpret_cast<uint32_t*>(row(group) + version_at_);
+  }  // 0: unpublished
+  uint32_t& mark(size_t group) {
+    return *reinterpret_cast<uint32_t*>(row(group) + version_at_ + 4);
+  }  // caller's use
+
+  bool is_null_key(size_t group) const { return has_null_group_ && group == null_group_; }
+  int64_t integer_key(size_t group) const;
+  std::string_view bytes_key(size_t group) const;
+
+  // Every group in the order of keys: integers by value, bytes by memcmp, NULL last.
+  void sorted_groups(std::vector<uint32_t>& order) const;
+  // The same for some groups.
+  void sort_groups(std::vector<uint32_t>& groups) const;
+
+  Arena& arena() { return arena_; }
+  size_t bytes() const;
+  // Forgets every group; keeps memory for the next slice.
+  void clear();
+
+ private:
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+  const std::byte* row(size_t group) const { return rows_.get() + group * stride_; }
+  uint32_t add_group();
+  uint32_t insert_integer(int64_t key, uint64_t hash);
+  uint32_t insert_bytes(std::string_view key, uint64_t hash);
+  uint32_t null_group();
+  void reserve_index(size_t groups);
+  void place(uint32_t group, uint64_t hash);
+
+  KeyShape shape_;
+  size_t stride_;
+  size_t version_at_;
+  size_t states_at_;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+  std::unique_ptr<std::byte, Free> rows_;
+  std::vector<uint32_t> index_;  // group + 1, 0 is free; a power of two long
+  size_t mask_ = 0;
+  bool has_null_group_ = false;
+  uint32_t null_group_ = 0;
+  std::vector<uint64_t> hashes_;  // scratch of find_or_insert
+  Arena arena_;
+};
+
+}  // namespace wrackline::state
