@@ -34,23 +34,34 @@ TEST(TumblingWindows, EdgesAtTheEndsOfTheRange) {
 }
 
 TEST(LateRouter, TheThreeLinesOfTheLaw) {
-  constexpr LateRouter router(millis(5));
+  constexpr LateRouter router({.allowed_lateness = millis(5)});
   constexpr EventTime end(10000);
-  EXPECT_EQ(router.route(end, EventTime(9999)), Lateness::kOnTime);
-  EXPECT_EQ(router.route(end, EventTime(10000)), Lateness::kCorrects);
-  EXPECT_EQ(router.route(end, EventTime(14999)), Lateness::kCorrects);
-  EXPECT_EQ(router.route(end, EventTime(15000)), Lateness::kSealed);
+  EXPECT_EQ(router.route(end, EventTime(9999)), LateVerdict::kOnTime);
+  EXPECT_EQ(router.route(end, EventTime(10000)), LateVerdict::kCorrects);
+  EXPECT_EQ(router.route(end, EventTime(14999)), LateVerdict::kCorrects);
+  EXPECT_EQ(router.route(end, EventTime(15000)), LateVerdict::kLedgered);
   EXPECT_EQ(LateRouter::late_by(end, EventTime(10000)), micros(0));
 }
 
 TEST(LateRouter, HugeLatenessNeverSeals) {
-  constexpr LateRouter router(Duration::infinite());
-  EXPECT_EQ(router.route(EventTime(1000), EventTime(kEventMicrosLimit)), Lateness::kCorrects);
+  constexpr LateRouter router({.allowed_lateness = Duration::infinite()});
+  EXPECT_EQ(router.route(EventTime(1000), EventTime(kEventMicrosLimit)), LateVerdict::kCorrects);
 }
 
 TEST(LateRouter, ZeroMeansZero) {
-  constexpr LateRouter router(micros(0));
-  EXPECT_EQ(router.route(EventTime(1000), EventTime(1000)), Lateness::kSealed);
+  constexpr LateRouter router({});
+  EXPECT_EQ(router.route(EventTime(1000), EventTime(1000)), LateVerdict::kLedgered);
+}
+
+TEST(LateRouter, HorizonAndPolicies) {
+  constexpr LateRouter near({.ledger_horizon = micros(50)});
+  EXPECT_EQ(near.route(EventTime(1000), EventTime(1050)), LateVerdict::kLedgered);
+  EXPECT_EQ(near.route(EventTime(1000), EventTime(1051)), LateVerdict::kPastHorizon);
+  constexpr LateRouter ledger({.policy = LatePolicy::kLedger, .allowed_lateness = seconds(9)});
+  EXPECT_EQ(ledger.route(EventTime(1000), EventTime(1000)), LateVerdict::kLedgered);
+  constexpr LateRouter drop({.policy = LatePolicy::kDrop});
+  EXPECT_EQ(drop.route(EventTime(1000), EventTime(999)), LateVerdict::kOnTime);
+  EXPECT_EQ(drop.route(EventTime(1000), EventTime(1000)), LateVerdict::kDropped);
 }
 
 TEST(Time, SaturatesInsteadOfWrapping) {

@@ -16,6 +16,7 @@
 #include "data/types.h"
 #include "expr/aggregate.h"
 #include "expr/expr.h"
+#include "wrackline/late_router.h"
 #include "wrackline/time.h"
 
 namespace wrackline::sql {
@@ -55,7 +56,7 @@ struct SourceSpec {
   Duration idle_timeout = seconds(60);  // live sources only
 };
 
-enum class LatePolicy : uint8_t { kCorrect, kLedger, kDrop };
+using wrackline::LatePolicy;
 
 struct AggregateCall {
   std::string name;  // "count"
