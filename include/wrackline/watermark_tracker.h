@@ -81,7 +81,11 @@ class WatermarkTracker {
     return EventTime(partitions_[partition].progress_us);
   }
   PartitionState partition_state(PartitionIndex partition) const { return partitions_[partition].state; }
+  // The partition fell idle and has not caught up with the watermark since: its late records are late after
+  // idle.
   bool was_idle(PartitionIndex partition) const { return partitions_[partition].was_idle; }
+  bool any_was_idle() const { return was_idle_count_ > 0; }
+  void caught_up_after_idle(PartitionIndex partition);
   // The active partitions whose M_p is the least: those that hold G. Empty when none is active.
   std::vector<PartitionIndex> holders() const;
 
@@ -101,6 +105,7 @@ class WatermarkTracker {
   int64_t progress_us_ = kMicrosMin;  // G
   int64_t floor_us_ = kMicrosMin;     // W never below this
   std::vector<Partition> partitions_;
+  size_t was_idle_count_ = 0;
   // A tournament tree of minima: the active partitions' M_p at the leaves (kMicrosMax when not active), the
   // least at 1.
   std::vector<int64_t> tree_;

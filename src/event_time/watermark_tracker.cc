@@ -108,6 +108,7 @@ void WatermarkTracker::set_idle(PartitionIndex partition) {
   Partition& p = partitions_[partition];
   if (p.state != PartitionState::kActive) return;
   p.state = PartitionState::kIdle;
+  if (!p.was_idle) ++was_idle_count_;
   p.was_idle = true;
   set_leaf(partition, kMicrosMax);
   if (tree_[1] != kMicrosMax) {
@@ -118,6 +119,12 @@ void WatermarkTracker::set_idle(PartitionIndex partition) {
     if (other.state == PartitionState::kActive) return;  // active, but at plus infinity
   }
   for (const Partition& other : partitions_) progress_us_ = std::max(progress_us_, other.progress_us);
+}
+
+void WatermarkTracker::caught_up_after_idle(PartitionIndex partition) {
+  if (!partitions_[partition].was_idle) return;
+  partitions_[partition].was_idle = false;
+  --was_idle_count_;
 }
 
 void WatermarkTracker::set_ended(PartitionIndex partition) {
