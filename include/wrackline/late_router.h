@@ -27,9 +27,9 @@ class LateRouter {
  public:
   struct Options {
     LatePolicy policy = LatePolicy::kCorrect;
-    Duration allowed_lateness;  // >= 0; only kCorrect uses it
-    std::optional<Duration>
-        ledger_horizon;  // records later than this are past the horizon; nullopt: unlimited
+    Duration allowed_lateness = {};  // >= 0; only kCorrect uses it
+    // Records that are later than this are past the horizon; nullopt: none is.
+    std::optional<Duration> ledger_horizon = std::nullopt;
   };
 
   explicit constexpr LateRouter(Options options)
