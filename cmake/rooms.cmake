@@ -1,6 +1,7 @@
 # One static library per room, its dependencies taken from src/FLOORS: a room links every room on a lower
 # floor that exists. Files ending in _test.cc, _bench.cc and _fuzz.cc become tests, benchmarks and fuzzers.
 file(STRINGS ${PROJECT_SOURCE_DIR}/src/FLOORS floor_lines REGEX "^[0-9]+ [a-z_]+:")
+set(CMAKE_OPTIMIZE_DEPENDENCIES ON)  # a room compiles without waiting for the archives of lower ones
 set(WRACKLINE_ROOMS "")
 foreach(line IN LISTS floor_lines)
   string(REGEX MATCH "^([0-9]+) ([a-z_]+):" _ "${line}")
