@@ -50,6 +50,15 @@ void Column::resize(size_t rows) {
   size_ = rows;
 }
 
+void Column::copy_from(const Column& other) {
+  reset(other.type_);
+  resize(other.size_);
+  if (size_ > 0) std::memcpy(bytes_.get(), other.bytes_.get(), size_ * value_bytes(type_.kind));
+  if (!other.has_nulls_) return;
+  make_validity();
+  std::copy_n(other.valid_.begin(), size_, valid_.begin());
+}
+
 std::span<uint8_t> Column::make_validity() {
   if (!has_nulls_) {
     valid_.resize(std::max(valid_.size(), size_));

@@ -101,6 +101,9 @@ class Column {
     return {reinterpret_cast<const T*>(bytes_.get()), size_};
   }
 
+  // Becomes a copy of `other`: type, values and validity. Text values still point where they did.
+  void copy_from(const Column& other);
+
   // Validity. `has_nulls` false means that every row is valid and valid() need not be read.
   bool has_nulls() const { return has_nulls_; }
   bool is_null(size_t row) const { return has_nulls_ && valid_[row] == 0; }

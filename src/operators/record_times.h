@@ -1,0 +1,40 @@
+// What is known of a batch's records in time before any view sees them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/batch.h"
+#include "wrackline/watermark_tracker.h"
+
+namespace wrackline {
+
+// A row of the batch that no view can use, and why.
+struct SetAside {
+  uint32_t row = 0;
+  Reason reason = Reason::kNoEventTime;
+  std::string detail;
+};
+
+// Shape: every per-row vector has batch.rows elements; `partitions` has one per row, or exactly one for all
+// of them.
+struct RecordTimes {
+  std::vector<int64_t> event_us;  // unspecified where usable[i] == 0 and has_event[i] == 0
+  std::vector<int64_t> arrival_us;
+  std::vector<uint8_t> usable;     // 0: the row is in set_aside
+  std::vector<uint8_t> has_event;  // 0: no event time could be read
+  std::vector<PartitionIndex> partitions;
+  std::vector<int64_t> progress_before;   // G before each row, and after the last: batch.rows + 1 elements
+  std::vector<int64_t> watermark_before;  // W likewise; non-decreasing
+  std::vector<uint8_t> after_idle;  // empty, or 1 where the row's partition came back from idleness behind W
+  std::vector<SetAside> set_aside;  // in row order
+  PartitionIndex reject_partition = 0;  // the partition that the batch's rejects count in
+  bool arrival_known = false;           // false: arrival_us is this machine's clock, read once for the tick
+
+  PartitionIndex partition(size_t row) const {
+    return partitions.size() == 1 ? partitions[0] : partitions[row];
+  }
+};
+
+}  // namespace wrackline

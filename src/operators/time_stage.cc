@@ -1,0 +1,257 @@
+#include "operators/time_stage.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "data/value.h"
+#include "wrackline/window_tumbling.h"
+
+namespace wrackline {
+namespace {
+
+enum class TimeRead : uint8_t { kOk, kMissing, kOutOfRange };
+
+// A local time to the instant that it names.
+int64_t to_instant(int64_t local_us, const TimeZone* zone) {
+  return zone == nullptr ? local_us : zone->instant_of_local(local_us);
+}
+
+TimeRead in_range(int64_t micros) {
+  return micros >= -kEventMicrosLimit && micros <= kEventMicrosLimit ? TimeRead::kOk : TimeRead::kOutOfRange;
+}
+
+TimeRead read_epoch(std::optional<int64_t> micros, int64_t& out) {
+  if (!micros) return TimeRead::kOutOfRange;
+  out = *micros;
+  return in_range(out);
+}
+
+// One row of a time column, for every type that a time column can have.
+TimeRead read_time(const Column& column, const TimeColumnOptions& options, size_t row, int64_t& out) {
+  if (column.is_null(row)) return TimeRead::kMissing;
+  switch (column.type().kind) {
+    case TypeKind::kTimestamp:
+      out = column.values<int64_t>()[row];
+      if (in_range(out) != TimeRead::kOk) return TimeRead::kOutOfRange;
+      if (!column.type().with_zone) out = to_instant(out, options.zone);
+      return in_range(out);
+    case TypeKind::kDate: {
+      const int64_t days = column.values<int64_t>()[row];
+      if (days > kEventMicrosLimit / 86400000000 || days < -kEventMicrosLimit / 86400000000)
+        return TimeRead::kOutOfRange;
+      out = to_instant(days * 86400000000, options.zone);
+      return in_range(out);
+    }
+    case TypeKind::kInteger: {
+      const int64_t value = column.values<int64_t>()[row];
+      if (options.missing && value == *options.missing) return TimeRead::kMissing;
+      return read_epoch(epoch_to_micros(value, options.unit.value_or(TimeUnit::kMicros)), out);
+    }
+    case TypeKind::kNumeric: {
+      const Decimal& value = column.values<Decimal>()[row];
+      if (options.missing && value.scale == 0 && value.unscaled == *options.missing)
+        return TimeRead::kMissing;
+      return read_epoch(epoch_to_micros(value, options.unit.value_or(TimeUnit::kMicros)), out);
+    }
+    default:
+      break;
+  }
+  WRACKLINE_CHECK(false, "a time column of a type that the binder refuses");
+  return TimeRead::kMissing;
+}
+
+// The quick way for the usual column: timestamps with a zone or whole microseconds, none missing.
+bool read_plain(const Column& column, const TimeColumnOptions& options, size_t rows,
+                std::vector<int64_t>& out) {
+  if (column.has_nulls() || options.missing) return false;
+  int64_t scale = 1;
+  if (column.type().kind == TypeKind::kInteger) {
+    switch (options.unit.value_or(TimeUnit::kMicros)) {
+      case TimeUnit::kSeconds:
+        scale = 1000000;
+        break;
+      case TimeUnit::kMillis:
+        scale = 1000;
+        break;
+      case TimeUnit::kMicros:
+        break;
+      case TimeUnit::kNanos:
+        return false;
+    }
+  } else if (column.type().kind != TypeKind::kTimestamp || !column.type().with_zone) {
+    return false;
+  }
+  const std::span<const int64_t> values = column.values<int64_t>();
+  const int64_t limit = kEventMicrosLimit / scale;
+  bool fits = true;
+  for (size_t i = 0; i < rows; ++i) {
+    fits &= values[i] >= -limit && values[i] <= limit;
+    out[i] = static_cast<int64_t>(static_cast<uint64_t>(values[i]) * static_cast<uint64_t>(scale));
+  }
+  return fits;
+}
+
+std::string value_detail(const Batch& batch, size_t column, size_t row) {
+  std::string text;
+  append_text(text, batch.columns[column], row);
+  return printable(text, 40);
+}
+
+}  // namespace
+
+TimeStage::TimeStage(TimeStageOptions options)
+    : options_(options),
+      tracker_({.delay = options.watermark_delay, .max_future_skew = options.max_future_skew}) {}
+
+PartitionIndex TimeStage::partition(std::string_view name) {
+  if (const auto known = by_name_.find(name); known != by_name_.end()) return known->second;
+  const PartitionIndex index = tracker_.add_partition();
+  names_.emplace_back(name);
+  by_name_.emplace(names_.back(), index);
+  return index;
+}
+
+void TimeStage::observe(const Batch& batch, PartitionIndex split, WallTime read_at, RecordTimes& times) {
+  times.set_aside.clear();
+  times.after_idle.clear();
+  times.usable.assign(batch.rows, 1);
+  times.has_event.assign(batch.rows, 1);
+  times.reject_partition = split;
+  read_event_times(batch, times);
+  read_arrival_times(batch, read_at, times);
+  read_partitions(batch, split, times);
+  guard_future(batch, times);
+  std::stable_sort(times.set_aside.begin(), times.set_aside.end(),
+                   [](const SetAside& a, const SetAside& b) { return a.row < b.row; });
+  judge(times);
+}
+
+void TimeStage::read_event_times(const Batch& batch, RecordTimes& times) {
+  times.event_us.resize(batch.rows);
+  const Column& column = batch.columns[options_.event.column];
+  if (read_plain(column, options_.event, batch.rows, times.event_us)) return;
+  for (uint32_t row = 0; row < batch.rows; ++row) {
+    const TimeRead read = read_time(column, options_.event, row, times.event_us[row]);
+    if (read == TimeRead::kOk) continue;
+    times.usable[row] = 0;
+    times.has_event[row] = 0;
+    times.event_us[row] = 0;
+    if (read == TimeRead::kMissing) {
+      times.set_aside.push_back({row, Reason::kNoEventTime, "the event time is null"});
+    } else {
+      times.set_aside.push_back({row, Reason::kOutOfRange,
+                                 format("the event time {} is outside the range of times",
+                                        value_detail(batch, options_.event.column, row))});
+    }
+  }
+}
+
+void TimeStage::read_arrival_times(const Batch& batch, WallTime read_at, RecordTimes& times) {
+  times.arrival_known = options_.arrival.has_value();
+  times.arrival_us.resize(batch.rows);
+  if (!options_.arrival) {
+    std::fill(times.arrival_us.begin(), times.arrival_us.end(), read_at.micros());
+    return;
+  }
+  const Column& column = batch.columns[options_.arrival->column];
+  if (read_plain(column, *options_.arrival, batch.rows, times.arrival_us)) return;
+  for (uint32_t row = 0; row < batch.rows; ++row) {
+    const TimeRead read = read_time(column, *options_.arrival, row, times.arrival_us[row]);
+    // A record without an arrival time arrived when it was read.
+    if (read == TimeRead::kMissing) times.arrival_us[row] = read_at.micros();
+    if (read != TimeRead::kOutOfRange) continue;
+    times.arrival_us[row] = read_at.micros();
+    if (times.usable[row] == 0) continue;
+    times.usable[row] = 0;
+    times.set_aside.push_back({row, Reason::kOutOfRange,
+                               format("the arrival time {} is outside the range of times",
+                                      value_detail(batch, options_.arrival->column, row))});
+  }
+}
+
+void TimeStage::read_partitions(const Batch& batch, PartitionIndex split, RecordTimes& times) {
+  if (!options_.partition_column) {
+    times.partitions.assign(1, split);
+    return;
+  }
+  const Column& column = batch.columns[*options_.partition_column];
+  times.partitions.resize(batch.rows);
+  if (column.type().kind == TypeKind::kInteger && !column.has_nulls()) {
+    const std::span<const int64_t> values = column.values<int64_t>();
+    int64_t last_value = 0;
+    std::optional<PartitionIndex> last;
+    for (size_t row = 0; row < batch.rows; ++row) {
+      if (!last || values[row] != last_value) {
+        last_value = values[row];
+        auto known = by_integer_.find(last_value);
+        if (known == by_integer_.end()) {
+          known = by_integer_.emplace(last_value, partition(format("{}", last_value))).first;
+        }
+        last = known->second;
+      }
+      times.partitions[row] = *last;
+    }
+    return;
+  }
+  for (size_t row = 0; row < batch.rows; ++row) {
+    if (column.is_null(row)) {
+      times.partitions[row] = partition("(null)");
+    } else if (column.type().kind == TypeKind::kText) {
+      times.partitions[row] = partition(column.values<std::string_view>()[row]);
+    } else {
+      scratch_.clear();
+      append_text(scratch_, column, row);
+      times.partitions[row] = partition(scratch_);
+    }
+  }
+}
+
+void TimeStage::guard_future(const Batch& batch, RecordTimes& times) {
+  const int64_t accept = options_.max_future_accept.micros();
+  // The common case in one pass without branches; both times are within the range, so the difference cannot
+  // overflow.
+  int64_t furthest = kMicrosMin;
+  for (size_t row = 0; row < batch.rows; ++row) {
+    const int64_t ahead = times.event_us[row] - times.arrival_us[row];
+    furthest = ahead > furthest ? ahead : furthest;
+  }
+  if (furthest <= accept) return;
+  for (uint32_t row = 0; row < batch.rows; ++row) {
+    const int64_t ahead = times.event_us[row] - times.arrival_us[row];
+    if (ahead <= accept || times.usable[row] == 0) continue;
+    times.usable[row] = 0;
+    times.set_aside.push_back(
+        {row, Reason::kFuture,
+         format("the event time is {} ahead of arrival, more than max_future_accept ({})", span_text(ahead),
+                span_text(accept))});
+  }
+}
+
+void TimeStage::judge(RecordTimes& times) {
+  const size_t rows = times.event_us.size();
+  times.progress_before.resize(rows + 1);
+  times.watermark_before.resize(rows + 1);
+  if (tracker_.partition_count() > 0 && rows > 0 && tracker_.any_was_idle()) {
+    // Rare: record by record, to know which of them came back from idleness behind the watermark.
+    times.after_idle.assign(rows, 0);
+    for (size_t row = 0; row < rows; ++row) {
+      times.progress_before[row] = tracker_.progress().micros();
+      const PartitionIndex partition = times.partition(row);
+      const bool behind = EventTime(times.event_us[row]) < tracker_.watermark();
+      times.after_idle[row] = behind && tracker_.was_idle(partition);
+      const int64_t event[] = {times.event_us[row]};
+      int64_t progress[2];
+      tracker_.observe(std::span(&partition, 1), event, std::span(&times.arrival_us[row], 1),
+                       std::span(&times.usable[row], 1), progress);
+      if (!behind) tracker_.caught_up_after_idle(partition);
+    }
+    times.progress_before[rows] = tracker_.progress().micros();
+  } else {
+    tracker_.observe(times.partitions, times.event_us, times.arrival_us, times.usable, times.progress_before);
+  }
+  for (size_t i = 0; i <= rows; ++i)
+    times.watermark_before[i] = tracker_.watermark_at(times.progress_before[i]);
+}
+
+}  // namespace wrackline

@@ -1,0 +1,76 @@
+// The time stage: from a batch of a source to event time, arrival time, partition and watermark of every
+// record.
+//
+// One stage belongs to one source and is shared by all its views, so that they judge alike. It owns the
+// source's watermark tracker and the names of its partitions. Threads: one thread. Cost:    plain loops over
+// columns; a partition column costs one hash look-up a record.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "data/batch.h"
+#include "data/time_text.h"
+#include "data/time_zone.h"
+#include "operators/record_times.h"
+#include "wrackline/watermark_tracker.h"
+
+namespace wrackline {
+
+// How a time is read from a column of the source.
+struct TimeColumnOptions {
+  size_t column = 0;
+  std::optional<TimeUnit> unit;    // numeric columns
+  const TimeZone* zone = nullptr;  // `timestamp` and `date` columns; nullptr: read as UTC
+  std::optional<int64_t> missing;  // a number that means "no time"
+};
+
+struct TimeStageOptions {
+  TimeColumnOptions event;
+  std::optional<TimeColumnOptions> arrival;
+  std::optional<size_t> partition_column;
+  Duration watermark_delay;
+  Duration max_future_skew = seconds(300);
+  Duration max_future_accept = seconds(86400);
+};
+
+class TimeStage {
+ public:
+  explicit TimeStage(TimeStageOptions options);
+
+  // Registers a partition by name; the same name gives the same partition.
+  PartitionIndex partition(std::string_view name);
+  const std::vector<std::string>& partition_names() const { return names_; }
+
+  // Reads the times of `batch` and moves the watermark record by record. `split` is the partition of the
+  // batch's rows when no column names one, and of its rejects; `read_at` is the tick's clock reading.
+  void observe(const Batch& batch, PartitionIndex split, WallTime read_at, RecordTimes& times);
+
+  WatermarkTracker& tracker() { return tracker_; }
+  const WatermarkTracker& tracker() const { return tracker_; }
+
+ private:
+  void read_event_times(const Batch& batch, RecordTimes& times);
+  void read_arrival_times(const Batch& batch, WallTime read_at, RecordTimes& times);
+  void read_partitions(const Batch& batch, PartitionIndex split, RecordTimes& times);
+  void guard_future(const Batch& batch, RecordTimes& times);
+  void judge(RecordTimes& times);
+
+  TimeStageOptions options_;
+  WatermarkTracker tracker_;
+  std::vector<std::string> names_;
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, PartitionIndex, TextHash, std::equal_to<>> by_name_;
+  std::unordered_map<int64_t, PartitionIndex> by_integer_;  // partition columns of integer type
+  std::string scratch_;
+};
+
+}  // namespace wrackline
