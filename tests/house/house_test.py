@@ -30,7 +30,7 @@ OUTSIDE_ROOMS = {"env", "connectors"}
 HOSTS = {"github.com", "www.apache.org", "apache.org", "earthquake.usgs.gov", "data.sfgov.org", "datasf.org", "example.com",
          "keepachangelog.com", "semver.org", "opendatacommons.org", "spdx.org", "localhost", "www.w3.org", "json-schema.org"}
 
-TIME_WORD = r"(?:timeout|delay|lateness|late_by|watermark|skew|horizon|elapsed|deadline|duration|gap|event_time|arrival_time|wall_time)"
+TIME_WORD = r"(?:timeout|delay|lateness|late_by|skew|horizon|elapsed|deadline|duration|event_time|arrival_time|wall_time)"
 UNIT = r"(?:us|ms|ns|s|micros|millis|nanos|seconds|minutes|hours|days)"
 
 
