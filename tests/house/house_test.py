@@ -90,6 +90,11 @@ class House(unittest.TestCase):
         folders = {path.parent.name for path in (ROOT / "src").glob("*/CMakeLists.txt")}
         self.assertEqual(folders, set(floors()), "src/FLOORS and the folders of src/ name different rooms")
 
+    def test_the_map_shows_every_room_on_its_floor(self):
+        rows = re.findall(r"^\| (\d+) \| (.+) \|$", (ROOT / "ARCHITECTURE.md").read_text(), re.M)
+        shown = {room: int(floor) for floor, rooms in rows for room in re.findall(r"\[(\w+)\]", rooms)}
+        self.assertEqual(shown, floors(), "the table of floors in ARCHITECTURE.md differs from src/FLOORS")
+
     def test_a_room_only_looks_down(self):
         floor, findings, seen = floors(), [], 0
         for path, number, room, header, quoted in includes():
