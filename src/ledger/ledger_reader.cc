@@ -1,0 +1,232 @@
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "ledger/ledger_schema.h"
+#include "ledger/ledger_sqlite.h"
+
+namespace wrackline::ledger {
+namespace {
+
+// The columns that read_entry expects, in its order.
+constexpr const char* kEntryColumns =
+    "SELECT e.seq, v.text, s.text, e.partition, f.text, e.\"offset\", e.line, e.key, e.event_time_us, "
+    "e.arrival_time_us, "
+    "e.reason_id, e.detail, e.watermark_us, e.tick, e.payload, e.state, e.window_count, e.window_start_us, "
+    "e.window_end_us, e.late_by_us "
+    "FROM entry e JOIN name v ON v.id = e.view_id JOIN name s ON s.id = e.source_id JOIN name f ON f.id = "
+    "e.file_id ";
+
+std::optional<int64_t> optional_integer(const sqlite::Statement& row, int column) {
+  if (row.is_null(column)) return std::nullopt;
+  return row.integer(column);
+}
+
+void read_entry(const sqlite::Statement& row, Entry& entry) {
+  entry.seq = row.integer(0);
+  entry.view = row.text(1);
+  entry.source = row.text(2);
+  entry.partition = row.text(3);
+  entry.file = row.text(4);
+  entry.offset = row.integer(5);
+  entry.line = row.integer(6);
+  entry.key = row.text(7);
+  entry.event_time_us = optional_integer(row, 8);
+  entry.arrival_time_us = optional_integer(row, 9);
+  entry.reason = static_cast<Reason>(row.integer(10));
+  entry.detail = row.text(11);
+  entry.watermark_us = row.integer(12);
+  entry.tick = row.integer(13);
+  entry.payload = row.blob(14);
+  entry.state = row.text(15);
+  entry.windows.clear();
+  if (row.integer(16) > 0) entry.windows.push_back({row.integer(17), row.integer(18), row.integer(19)});
+}
+
+// The unary plus keeps the planner from reading by the identity index and sorting whole entries by seq.
+std::string scan_sql(const Filter& filter) {
+  std::string sql = kEntryColumns;
+  if (filter.window_start_us) {
+    const std::string chosen =
+        "WHERE generation = ?1 AND window_start_us = ?3 AND view_id IN (SELECT id FROM name WHERE ?2 IS NULL "
+        "OR text = ?2)";
+    sql += format("WHERE e.seq IN (SELECT seq FROM entry {0} UNION SELECT seq FROM more_window {0})", chosen);
+  } else {
+    sql += "WHERE +e.generation = ?1 AND (?2 IS NULL OR v.text = ?2) AND ?3 IS NULL";
+  }
+  sql += " AND (?4 IS NULL OR e.reason_id = ?4)";
+  sql += filter.seq ? " AND e.seq = ?5" : " AND ?5 IS NULL";
+  return sql + " ORDER BY e.seq LIMIT ?6";
+}
+
+void bind_optional(sqlite::Statement& statement, int parameter, std::optional<int64_t> value) {
+  if (value) {
+    statement.bind(parameter, *value);
+  } else {
+    statement.bind_null(parameter);
+  }
+}
+
+std::string list_of(sqlite::Database& database) {
+  std::string list;
+  Result<sqlite::Statement> statement = database.prepare(
+      "SELECT generation FROM generation WHERE replaced_by IS NULL ORDER BY generation DESC LIMIT 5");
+  if (!statement) return list;
+  for (Result<bool> row = statement->step(); row && *row; row = statement->step()) {
+    list += format("{}{}", list.empty() ? "" : ", ", statement->integer(0));
+  }
+  return list;
+}
+
+Status check_generation(sqlite::Database& database, int64_t generation) {
+  WRACKLINE_ASSIGN(sqlite::Statement statement,
+                   database.prepare("SELECT replaced_by FROM generation WHERE generation = ?1"));
+  statement.bind(1, generation);
+  WRACKLINE_ASSIGN(const bool row, statement.step());
+  const std::string kept = format("Kept are the generations {}.", list_of(database));
+  if (!row) {
+    return fail(ErrorCode::kNotFound,
+                format("ledger \"{}\" has no generation {}", database.path(), generation), kept);
+  }
+  if (!statement.is_null(0)) {
+    return fail(
+        ErrorCode::kNotFound,
+        format("entries of generation {} are no longer in ledger \"{}\"", generation, database.path()),
+        format("Generation {} judged the same records anew and replaced them. {}", statement.integer(0),
+               kept));
+  }
+  return {};
+}
+
+// A medium that cannot be written cannot hold the write-ahead log's index; without a log nobody is writing
+// either, so the file may be read as it is.
+Result<sqlite::Database> open_readable(const std::string& directory) {
+  const std::string path = ledger_path(directory);
+  sqlite::OpenOptions options{.access = sqlite::Access::kRead};
+  options.immutable = access(directory.c_str(), W_OK) != 0 && access((path + "-wal").c_str(), F_OK) != 0;
+  return sqlite::Database::open(path, options);
+}
+
+Status check_there(const std::string& directory) {
+  if (access(directory.c_str(), F_OK) != 0) {
+    return fail(ErrorCode::kNotFound, format("state directory \"{}\" does not exist", directory), {},
+                "`wrackline run` makes it: beside the job file and named after it, or where --state says.");
+  }
+  if (access(ledger_path(directory).c_str(), F_OK) != 0) {
+    return fail(ErrorCode::kNotFound, format("no ledger in \"{}\"", directory),
+                format("There is no file \"{}\".", ledger_path(directory)),
+                "Give --state the directory that `wrackline run` used.");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Ledger>> SqliteReader::open(const std::string& directory,
+                                                   std::optional<int64_t> generation) {
+  WRACKLINE_TRY(check_there(directory));
+  WRACKLINE_ASSIGN(sqlite::Database database, open_readable(directory));
+  std::unique_ptr<SqliteReader> reader(new SqliteReader(directory, std::move(database)));
+  WRACKLINE_TRY(check_schema(reader->database_));
+  if (!generation) {
+    WRACKLINE_ASSIGN(generation,
+                     reader->database_.query_integer("SELECT max(generation) FROM generation", 0));
+    if (*generation == 0) {
+      return fail(ErrorCode::kNotFound, format("ledger \"{}\" holds no run yet", ledger_path(directory)));
+    }
+  }
+  WRACKLINE_TRY(check_generation(reader->database_, *generation));
+  reader->generation_ = *generation;
+  WRACKLINE_ASSIGN(reader->size_, reader->database_.query_integer(format(
+                                      "SELECT count(*) FROM entry WHERE generation = {}", *generation)));
+  return reader;
+}
+
+Status SqliteReader::add(Entry /*entry*/) {
+  return fail(ErrorCode::kInvalid, format("ledger \"{}\" is open to read only", ledger_path(directory_)));
+}
+Status SqliteReader::commit() {
+  return {};
+}
+Status SqliteReader::finish(bool /*finished*/) {
+  return {};
+}
+
+Result<std::vector<MissedWindow>> SqliteReader::more_windows(int64_t seq) {
+  WRACKLINE_ASSIGN(
+      sqlite::Statement statement,
+      database_.prepare("SELECT window_start_us, window_end_us, late_by_us FROM more_window WHERE seq = ?1"));
+  statement.bind(1, seq);
+  std::vector<MissedWindow> windows;
+  for (;;) {
+    WRACKLINE_ASSIGN(const bool row, statement.step());
+    if (!row) return windows;
+    windows.push_back({statement.integer(0), statement.integer(1), statement.integer(2)});
+  }
+}
+
+Status SqliteReader::scan(const Filter& filter, const std::function<bool(const Entry&)>& visit) {
+  WRACKLINE_ASSIGN(sqlite::Statement statement, database_.prepare(scan_sql(filter)));
+  statement.bind(1, generation_);
+  if (filter.view) {
+    statement.bind_text(2, *filter.view);
+  } else {
+    statement.bind_null(2);
+  }
+  bind_optional(statement, 3, filter.window_start_us);
+  bind_optional(statement, 4,
+                filter.reason ? std::optional<int64_t>(static_cast<int64_t>(*filter.reason)) : std::nullopt);
+  bind_optional(statement, 5, filter.seq);
+  statement.bind(6, filter.limit.value_or(-1));
+  Entry entry;
+  for (;;) {
+    WRACKLINE_ASSIGN(const bool row, statement.step());
+    if (!row) return {};
+    read_entry(statement, entry);
+    if (statement.integer(16) > 1) {
+      WRACKLINE_ASSIGN(const std::vector<MissedWindow> more, more_windows(entry.seq));
+      entry.windows.insert(entry.windows.end(), more.begin(), more.end());
+    }
+    if (!visit(entry)) return {};
+  }
+}
+
+Result<RunInfo> SqliteReader::info() {
+  WRACKLINE_ASSIGN(sqlite::Statement statement,
+                   database_.prepare("SELECT job, status, started_us FROM generation WHERE generation = ?1"));
+  statement.bind(1, generation_);
+  WRACKLINE_ASSIGN(const bool row, statement.step());
+  if (!row)
+    return fail(ErrorCode::kData,
+                format("ledger \"{}\" lost generation {}", ledger_path(directory_), generation_));
+  RunInfo info;
+  info.generation = generation_;
+  info.job = statement.text(0);
+  info.status = statement.text(1);
+  info.started_us = statement.integer(2);
+  info.entries = size_;
+  // A killed run could not write down its end; its lock tells.
+  if (info.status == "running" && !StateLock::is_held(directory_)) info.status = "failed";
+  return info;
+}
+
+Result<std::vector<Ledger::Summary>> SqliteReader::summary() {
+  WRACKLINE_ASSIGN(
+      sqlite::Statement statement,
+      database_.prepare("SELECT v.text, e.reason_id, e.n FROM (SELECT view_id, reason_id, count(*) AS n FROM "
+                        "entry WHERE +generation = ?1 GROUP BY 1, 2) e JOIN name v ON v.id = e.view_id "
+                        "ORDER BY 1, 2"));
+  statement.bind(1, generation_);
+  std::vector<Summary> rows;
+  for (;;) {
+    WRACKLINE_ASSIGN(const bool row, statement.step());
+    if (!row) return rows;
+    rows.push_back(
+        {std::string(statement.text(0)), static_cast<Reason>(statement.integer(1)), statement.integer(2)});
+  }
+}
+
+}  // namespace wrackline::ledger

@@ -1,0 +1,89 @@
+// The durable ledger: DIR/ledger.sqlite. Two classes: a reader, and a writer that also reads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ledger/ledger.h"
+#include "ledger/state_lock.h"
+#include "sqlite/database.h"
+
+namespace wrackline::ledger {
+
+// Threads: one at a time. Requires: the schema was checked.
+class SqliteReader : public Ledger {
+ public:
+  static Result<std::unique_ptr<Ledger>> open(const std::string& directory,
+                                              std::optional<int64_t> generation);
+
+  int64_t generation() const override { return generation_; }
+  Status add(Entry entry) override;
+  Status commit() override;
+  int64_t size() const override { return size_; }
+  Status finish(bool finished) override;
+  Status scan(const Filter& filter, const std::function<bool(const Entry&)>& visit) override;
+  Result<RunInfo> info() override;
+  Result<std::vector<Summary>> summary() override;
+
+ protected:
+  SqliteReader(std::string directory, sqlite::Database database)
+      : directory_(std::move(directory)), database_(std::move(database)) {}
+  Result<std::vector<MissedWindow>> more_windows(int64_t seq);
+
+  std::string directory_;
+  sqlite::Database database_;
+  int64_t generation_ = 0;
+  int64_t size_ = 0;
+};
+
+// One transaction from the first add of a tick to its commit. After a failure everything uncommitted is
+// rolled back and every further call returns the same error.
+class SqliteWriter final : public SqliteReader {
+ public:
+  static Result<std::unique_ptr<Ledger>> open(const std::string& directory, const std::string& job);
+  ~SqliteWriter() override;
+
+  Status add(Entry entry) override;
+  Status commit() override;
+  Status finish(bool finished) override;
+
+ private:
+  // Text to its number in table `name`; keeps the last answer, which is nearly always the next one too.
+  struct Interned {
+    std::string text;
+    int64_t id = 0;  // 0: nothing looked up yet
+  };
+
+  SqliteWriter(std::string directory, sqlite::Database database, StateLock lock)
+      : SqliteReader(std::move(directory), std::move(database)), lock_(std::move(lock)) {}
+  Status prepare();
+  Status start_generation(const std::string& job);
+  Status remove_superseded();
+  Status remove_generations(const std::string& condition);
+  Status begin();
+  Status insert(const Entry& entry);
+  Status insert_windows(const Entry& entry, int64_t view_id);
+  Status end_generation(bool finished);
+  Result<int64_t> intern(Interned& last, std::string_view text);
+  Status broken(Status failure);
+
+  StateLock lock_;
+  sqlite::Statement insert_entry_;
+  sqlite::Statement insert_window_;
+  sqlite::Statement insert_name_;
+  sqlite::Statement find_name_;
+  sqlite::Statement update_generation_;
+  std::optional<sqlite::Transaction> transaction_;
+  std::unordered_map<std::string, int64_t> names_;
+  Interned view_, source_, file_;
+  int64_t last_seq_ = 0;
+  std::optional<Error> failure_;
+  bool ended_ = false;
+};
+
+}  // namespace wrackline::ledger
