@@ -77,6 +77,12 @@ class WatermarkTracker {
     return behind > floor_us_ ? behind : floor_us_;
   }
 
+  // Whether a record may move time: its event time is at most max_future_skew ahead of its arrival.
+  bool admissible(int64_t event_us, int64_t arrival_us) const {
+    // Unsigned, so that the difference of two far times cannot overflow.
+    return event_us <= arrival_us || static_cast<uint64_t>(event_us) - static_cast<uint64_t>(arrival_us) <=
+                                         static_cast<uint64_t>(options_.max_future_skew.micros());
+  }
   EventTime partition_progress(PartitionIndex partition) const {
     return EventTime(partitions_[partition].progress_us);
   }
@@ -96,7 +102,6 @@ class WatermarkTracker {
     bool was_idle = false;
   };
 
-  bool admissible(int64_t event_us, int64_t arrival_us) const;
   void rise(PartitionIndex partition, int64_t event_us);
   void set_leaf(PartitionIndex partition, int64_t value);
   void advance();

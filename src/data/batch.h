@@ -54,10 +54,10 @@ inline constexpr size_t kRejectBytesMax = 4096;
 
 struct Batch {
   size_t rows = 0;
-  std::string_view file;                // where the batch is from, as the reader names it; a batch never mixes files
-  std::vector<Column> columns;        // one per Field of the source, in order
-  std::vector<int64_t> offsets;       // per row: ordinal of the record in its log, from 0; rejects count too
-  std::vector<int64_t> lines;         // per row: line where the record starts, from 1
+  std::string_view file;         // where the batch is from, as the reader names it; a batch never mixes files
+  std::vector<Column> columns;   // one per Field of the source, in order
+  std::vector<int64_t> offsets;  // per row: ordinal of the record in its log, from 0; rejects count too
+  std::vector<int64_t> lines;    // per row: line where the record starts, from 1
   std::vector<std::string_view> raw;  // per row: the record's bytes without its line end
   std::vector<Reject> rejects;        // in reading order
   Arena arena;                        // unescaped text and the like

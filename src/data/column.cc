@@ -59,6 +59,16 @@ void Column::copy_from(const Column& other) {
   std::copy_n(other.valid_.begin(), size_, valid_.begin());
 }
 
+void Column::copy_value(size_t row, const Column& from, size_t from_row) {
+  const size_t width = value_bytes(type_.kind);
+  std::memcpy(bytes_.get() + row * width, from.bytes_.get() + from_row * width, width);
+  if (from.is_null(from_row)) {
+    set_null(row);
+  } else if (has_nulls_) {
+    valid_[row] = 1;
+  }
+}
+
 std::span<uint8_t> Column::make_validity() {
   if (!has_nulls_) {
     valid_.resize(std::max(valid_.size(), size_));

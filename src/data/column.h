@@ -103,6 +103,8 @@ class Column {
 
   // Becomes a copy of `other`: type, values and validity. Text values still point where they did.
   void copy_from(const Column& other);
+  // Row `row` becomes a copy of row `from_row` of a column of the same type. Requires: both rows exist.
+  void copy_value(size_t row, const Column& from, size_t from_row);
 
   // Validity. `has_nulls` false means that every row is valid and valid() need not be read.
   bool has_nulls() const { return has_nulls_; }

@@ -37,12 +37,6 @@ void WatermarkTracker::set_leaf(PartitionIndex partition, int64_t value) {
   }
 }
 
-bool WatermarkTracker::admissible(int64_t event_us, int64_t arrival_us) const {
-  // Unsigned, so that the difference of two far times cannot overflow.
-  return event_us <= arrival_us || static_cast<uint64_t>(event_us) - static_cast<uint64_t>(arrival_us) <=
-                                       static_cast<uint64_t>(options_.max_future_skew.micros());
-}
-
 void WatermarkTracker::advance() {
   // With no active partition the minimum is the neutral kMicrosMax, which says nothing about time.
   const int64_t least = tree_[1];

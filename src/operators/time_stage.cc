@@ -112,19 +112,37 @@ PartitionIndex TimeStage::partition(std::string_view name) {
   return index;
 }
 
-void TimeStage::observe(const Batch& batch, PartitionIndex split, WallTime read_at, RecordTimes& times) {
+PartitionIndex TimeStage::silent_partition(std::string_view name) {
+  if (const auto known = by_name_.find(name); known != by_name_.end()) return known->second;
+  const PartitionIndex index = partition(name);
+  tracker_.set_ended(index);
+  return index;
+}
+
+void TimeStage::read(const Batch& batch, PartitionIndex split, WallTime read_at, RecordTimes& times) {
   times.set_aside.clear();
   times.after_idle.clear();
   times.usable.assign(batch.rows, 1);
   times.has_event.assign(batch.rows, 1);
   times.reject_partition = split;
+  times.progress_before.resize(batch.rows + 1);
+  times.watermark_before.resize(batch.rows + 1);
   read_event_times(batch, times);
-  read_arrival_times(batch, read_at, times);
+  times.arrival_known = options_.arrival.has_value();
+  for (const uint32_t row : read_arrival_times(batch, read_at, times.arrival_us)) {
+    if (times.usable[row] == 0) continue;
+    times.usable[row] = 0;
+    times.set_aside.push_back({row, Reason::kOutOfRange,
+                               format("the arrival time {} is outside the range of times",
+                                      value_detail(batch, options_.arrival->column, row))});
+  }
   read_partitions(batch, split, times);
   guard_future(batch, times);
-  std::stable_sort(times.set_aside.begin(), times.set_aside.end(),
-                   [](const SetAside& a, const SetAside& b) { return a.row < b.row; });
-  judge(times);
+  std::ranges::stable_sort(times.set_aside, {}, &SetAside::row);
+}
+
+void TimeStage::arrival_times(const Batch& batch, WallTime read_at, std::vector<int64_t>& arrival_us) const {
+  read_arrival_times(batch, read_at, arrival_us);
 }
 
 void TimeStage::read_event_times(const Batch& batch, RecordTimes& times) {
@@ -147,27 +165,23 @@ void TimeStage::read_event_times(const Batch& batch, RecordTimes& times) {
   }
 }
 
-void TimeStage::read_arrival_times(const Batch& batch, WallTime read_at, RecordTimes& times) {
-  times.arrival_known = options_.arrival.has_value();
-  times.arrival_us.resize(batch.rows);
+// Returns the rows whose arrival time is out of range. A record without one arrived when it was read.
+std::vector<uint32_t> TimeStage::read_arrival_times(const Batch& batch, WallTime read_at,
+                                                    std::vector<int64_t>& arrival_us) const {
+  std::vector<uint32_t> out_of_range;
+  arrival_us.resize(batch.rows);
   if (!options_.arrival) {
-    std::fill(times.arrival_us.begin(), times.arrival_us.end(), read_at.micros());
-    return;
+    std::fill(arrival_us.begin(), arrival_us.end(), read_at.micros());
+    return out_of_range;
   }
   const Column& column = batch.columns[options_.arrival->column];
-  if (read_plain(column, *options_.arrival, batch.rows, times.arrival_us)) return;
+  if (read_plain(column, *options_.arrival, batch.rows, arrival_us)) return out_of_range;
   for (uint32_t row = 0; row < batch.rows; ++row) {
-    const TimeRead read = read_time(column, *options_.arrival, row, times.arrival_us[row]);
-    // A record without an arrival time arrived when it was read.
-    if (read == TimeRead::kMissing) times.arrival_us[row] = read_at.micros();
-    if (read != TimeRead::kOutOfRange) continue;
-    times.arrival_us[row] = read_at.micros();
-    if (times.usable[row] == 0) continue;
-    times.usable[row] = 0;
-    times.set_aside.push_back({row, Reason::kOutOfRange,
-                               format("the arrival time {} is outside the range of times",
-                                      value_detail(batch, options_.arrival->column, row))});
+    const TimeRead read = read_time(column, *options_.arrival, row, arrival_us[row]);
+    if (read != TimeRead::kOk) arrival_us[row] = read_at.micros();
+    if (read == TimeRead::kOutOfRange) out_of_range.push_back(row);
   }
+  return out_of_range;
 }
 
 void TimeStage::read_partitions(const Batch& batch, PartitionIndex split, RecordTimes& times) {
@@ -228,30 +242,31 @@ void TimeStage::guard_future(const Batch& batch, RecordTimes& times) {
   }
 }
 
-void TimeStage::judge(RecordTimes& times) {
-  const size_t rows = times.event_us.size();
-  times.progress_before.resize(rows + 1);
-  times.watermark_before.resize(rows + 1);
-  if (tracker_.partition_count() > 0 && rows > 0 && tracker_.any_was_idle()) {
-    // Rare: record by record, to know which of them came back from idleness behind the watermark.
-    times.after_idle.assign(rows, 0);
-    for (size_t row = 0; row < rows; ++row) {
-      times.progress_before[row] = tracker_.progress().micros();
-      const PartitionIndex partition = times.partition(row);
-      const bool behind = EventTime(times.event_us[row]) < tracker_.watermark();
-      times.after_idle[row] = behind && tracker_.was_idle(partition);
-      const int64_t event[] = {times.event_us[row]};
-      int64_t progress[2];
-      tracker_.observe(std::span(&partition, 1), event, std::span(&times.arrival_us[row], 1),
-                       std::span(&times.usable[row], 1), progress);
-      if (!behind) tracker_.caught_up_after_idle(partition);
-    }
-    times.progress_before[rows] = tracker_.progress().micros();
+void TimeStage::judge(RecordTimes& times, size_t begin, size_t end) {
+  const size_t rows = end - begin;
+  const std::span<int64_t> progress(times.progress_before.data() + begin, rows + 1);
+  const std::span<const PartitionIndex> all(times.partitions);
+  const auto partitions = all.size() == 1 || rows == 0 ? all : all.subspan(begin, rows);
+  const auto event_us = std::span<const int64_t>(times.event_us).subspan(begin, rows);
+  const auto arrival_us = std::span<const int64_t>(times.arrival_us).subspan(begin, rows);
+  const auto usable = std::span<const uint8_t>(times.usable).subspan(begin, rows);
+  if (rows == 0 || !tracker_.any_was_idle()) {
+    tracker_.observe(partitions, event_us, arrival_us, usable, progress);
   } else {
-    tracker_.observe(times.partitions, times.event_us, times.arrival_us, times.usable, times.progress_before);
+    // Rare: record by record, to know which of them came back from idleness behind the watermark.
+    times.after_idle.resize(times.event_us.size(), 0);
+    for (size_t i = 0; i < rows; ++i) {
+      const PartitionIndex partition = times.partition(begin + i);
+      const bool behind = EventTime(event_us[i]) < tracker_.watermark();
+      times.after_idle[begin + i] = behind && tracker_.was_idle(partition);
+      tracker_.observe(std::span(&partition, 1), event_us.subspan(i, 1), arrival_us.subspan(i, 1),
+                       usable.subspan(i, 1), progress.subspan(i, 2));
+      if (!behind && usable[i] != 0) tracker_.caught_up_after_idle(partition);
+    }
   }
-  for (size_t i = 0; i <= rows; ++i)
+  for (size_t i = begin; i <= end; ++i) {
     times.watermark_before[i] = tracker_.watermark_at(times.progress_before[i]);
+  }
 }
 
 }  // namespace wrackline

@@ -47,19 +47,28 @@ class TimeStage {
   PartitionIndex partition(std::string_view name);
   const std::vector<std::string>& partition_names() const { return names_; }
 
-  // Reads the times of `batch` and moves the watermark record by record. `split` is the partition of the
-  // batch's rows when no column names one, and of its rejects; `read_at` is the tick's clock reading.
-  void observe(const Batch& batch, PartitionIndex split, WallTime read_at, RecordTimes& times);
+  // Registers a name that takes no part in the watermark: records that cannot be parsed count in it when a
+  // column, which they do not have, names the partition.
+  PartitionIndex silent_partition(std::string_view name);
+
+  // Reads the times of `batch`. `split` is the partition of the batch's rows when no column names one, and of
+  // its rejects; `read_at` is the tick's clock reading. Moves nothing yet.
+  void read(const Batch& batch, PartitionIndex split, WallTime read_at, RecordTimes& times);
+  // Moves the watermark by the rows [begin, end), record by record, and fills progress_before and
+  // watermark_before for them and for the place after the last.
+  void judge(RecordTimes& times, size_t begin, size_t end);
+  // Arrival times of a batch's rows as read() gives them.
+  void arrival_times(const Batch& batch, WallTime read_at, std::vector<int64_t>& arrival_us) const;
 
   WatermarkTracker& tracker() { return tracker_; }
   const WatermarkTracker& tracker() const { return tracker_; }
 
  private:
   void read_event_times(const Batch& batch, RecordTimes& times);
-  void read_arrival_times(const Batch& batch, WallTime read_at, RecordTimes& times);
+  std::vector<uint32_t> read_arrival_times(const Batch& batch, WallTime read_at,
+                                           std::vector<int64_t>& arrival_us) const;
   void read_partitions(const Batch& batch, PartitionIndex split, RecordTimes& times);
   void guard_future(const Batch& batch, RecordTimes& times);
-  void judge(RecordTimes& times);
 
   TimeStageOptions options_;
   WatermarkTracker tracker_;

@@ -49,39 +49,9 @@ void reset(ChangeBatch& changes, size_t rows, size_t columns, int64_t generation
   changes.generation = generation;
 }
 
-template <class T>
-void scatter_values(const Column& from, std::span<const size_t> at, Column& to) {
-  for (size_t i = 0; i < at.size(); ++i) to.values<T>()[at[i]] = from.values<T>()[i];
-}
-
 // Row i of `from` becomes row at[i] of `to`.
 void scatter(const Column& from, std::span<const size_t> at, Column& to) {
-  switch (from.type().kind) {
-    case TypeKind::kBoolean:
-      scatter_values<uint8_t>(from, at, to);
-      break;
-    case TypeKind::kNumeric:
-      scatter_values<Decimal>(from, at, to);
-      break;
-    case TypeKind::kInterval:
-      scatter_values<Interval>(from, at, to);
-      break;
-    case TypeKind::kText:
-    case TypeKind::kJson:
-      scatter_values<std::string_view>(from, at, to);
-      break;
-    case TypeKind::kDouble:
-      scatter_values<double>(from, at, to);
-      break;
-    case TypeKind::kInteger:
-    case TypeKind::kTimestamp:
-    case TypeKind::kDate:
-      scatter_values<int64_t>(from, at, to);
-      break;
-  }
-  for (size_t i = 0; i < at.size(); ++i) {
-    if (from.is_null(i)) to.set_null(at[i]);
-  }
+  for (size_t i = 0; i < at.size(); ++i) to.copy_value(at[i], from, i);
 }
 
 }  // namespace
@@ -121,43 +91,46 @@ size_t WindowAggregate::state_bytes() const {
   return bytes;
 }
 
-Status WindowAggregate::process(const Batch& batch, const RecordTimes& times, const TickContext& tick) {
-  WRACKLINE_TRY(set_aside_rejects(batch, times, tick));
-  evaluate(batch);
-  select_rows(batch, times);
+Status WindowAggregate::process(const Batch& batch, const RecordTimes& times, const TickContext& tick,
+                                size_t range_begin, size_t range_end) {
+  count_read(batch, times, range_begin, range_end);
+  WRACKLINE_TRY(set_aside_rejects(batch, times, tick, range_begin, range_end));
+  select_rows(times, range_begin, range_end, row_errors_);
   for (const SetAside& aside : times.set_aside) {
+    if (aside.row < range_begin || aside.row >= range_end) continue;
     WRACKLINE_TRY(set_aside_row(batch, times, tick, aside.row, aside.reason, aside.detail));
   }
-  for (const expr::RowError& error : value_errors_) {
+  for (const expr::RowError& error : row_errors_) {
     WRACKLINE_TRY(set_aside_row(batch, times, tick, error.row, error.reason, error.message));
   }
 
   const std::vector<int64_t>& watermark = times.watermark_before;
-  for (size_t begin = 0; begin < batch.rows;) {
+  for (size_t begin = range_begin; begin < range_end;) {
     WRACKLINE_TRY(close_until(watermark[begin]));
     const int64_t edge = options_.windows.edge_at_or_before(watermark[begin]);
-    size_t end = batch.rows;
+    size_t end = range_end;
     // Minus infinity is not an edge of any window: there the piece ends as soon as the watermark is known.
     const int64_t next_edge =
         edge == kMicrosMin ? kMicrosMin + 1 : saturating_add(edge, options_.windows.size().micros());
-    if (watermark[batch.rows - 1] >= next_edge) {
-      end = static_cast<size_t>(std::lower_bound(watermark.begin() + static_cast<ptrdiff_t>(begin),
-                                                 watermark.begin() + static_cast<ptrdiff_t>(batch.rows),
-                                                 next_edge) -
-                                watermark.begin());
+    if (watermark[range_end - 1] >= next_edge) {
+      const auto first = watermark.begin() + static_cast<ptrdiff_t>(begin);
+      const auto last = watermark.begin() + static_cast<ptrdiff_t>(range_end);
+      end = static_cast<size_t>(std::lower_bound(first, last, next_edge) - watermark.begin());
     }
+    // A watermark before every window keeps the edge at minus infinity: one record at a time is still
+    // progress.
+    end = std::max(end, begin + 1);
     WRACKLINE_TRY(run_piece(batch, times, tick, begin, end, edge));
     begin = end;
   }
-  WRACKLINE_TRY(close_until(watermark[batch.rows]));
-  return {};
+  return close_until(watermark[range_end]);
 }
 
 Status WindowAggregate::advance(int64_t watermark_us) {
   return close_until(watermark_us);
 }
 
-void WindowAggregate::evaluate(const Batch& batch) {
+void WindowAggregate::begin_batch(const Batch& batch) {
   where_errors_.clear();
   value_errors_.clear();
   where_column_ = where_ ? &where_->evaluate(batch.columns, batch.rows, where_errors_) : nullptr;
@@ -172,36 +145,46 @@ void WindowAggregate::evaluate(const Batch& batch) {
   }
 }
 
-// Decides which rows go on to the windows, counts the filtered ones, and leaves in value_errors_ exactly one
-// error for each other row that no time or filter has set aside already.
-void WindowAggregate::select_rows(const Batch& batch, const RecordTimes& times) {
-  selected_.assign(times.usable.begin(), times.usable.end());
+// Rows are counted as read before anything is decided, so that no later step can forget one.
+void WindowAggregate::count_read(const Batch& batch, const RecordTimes& times, size_t begin, size_t end) {
+  if (begin == end) return;
+  if (times.partitions.size() == 1 && batch.rows != 1) {
+    balance_.of(times.partitions[0]).read += static_cast<int64_t>(end - begin);
+  } else {
+    for (size_t row = begin; row < end; ++row) ++balance_.of(times.partition(row)).read;
+  }
+}
+
+// Decides which rows go on to the windows, counts the filtered ones, and gives exactly one error for each
+// other row that neither its time nor the filter has set aside already.
+void WindowAggregate::select_rows(const RecordTimes& times, size_t begin, size_t end,
+                                  expr::RowErrors& errors) {
+  constexpr uint8_t kUndecided = 2;
+  errors.clear();
+  selected_.resize(times.usable.size());
+  std::copy(times.usable.begin() + static_cast<ptrdiff_t>(begin),
+            times.usable.begin() + static_cast<ptrdiff_t>(end),
+            selected_.begin() + static_cast<ptrdiff_t>(begin));
+  const auto in_range = [&](const expr::RowError& error) { return error.row >= begin && error.row < end; };
   for (const expr::RowError& error : where_errors_) {
-    if (selected_[error.row] == 0) continue;
-    selected_[error.row] = 2;  // decided below
+    if (in_range(error) && selected_[error.row] == 1) selected_[error.row] = kUndecided;
   }
   if (where_column_ != nullptr) {
     const std::span<const uint8_t> keep = where_column_->values<uint8_t>();
-    for (size_t row = 0; row < batch.rows; ++row) {
+    for (size_t row = begin; row < end; ++row) {
       if (selected_[row] != 1 || (keep[row] != 0 && !where_column_->is_null(row))) continue;
       selected_[row] = 0;
       ++balance_.of(times.partition(row)).filtered;
     }
   }
-  if (where_errors_.empty() && value_errors_.empty()) return;
-  expr::RowErrors errors;
-  std::vector<uint8_t> has_error(batch.rows, 0);
-  for (expr::RowErrors* list : {&where_errors_, &value_errors_}) {
-    for (expr::RowError& error : *list) {
-      if (selected_[error.row] == 0 || has_error[error.row] != 0) continue;
-      has_error[error.row] = 1;
-      errors.push_back(std::move(error));
+  for (const expr::RowErrors* list : {&where_errors_, &value_errors_}) {
+    for (const expr::RowError& error : *list) {
+      if (!in_range(error) || selected_[error.row] == 0) continue;
+      selected_[error.row] = 0;
+      errors.push_back(error);
     }
   }
-  for (const expr::RowError& error : errors) selected_[error.row] = 0;
-  std::stable_sort(errors.begin(), errors.end(),
-                   [](const expr::RowError& a, const expr::RowError& b) { return a.row < b.row; });
-  value_errors_ = std::move(errors);
+  std::ranges::stable_sort(errors, {}, &expr::RowError::row);
 }
 
 std::string WindowAggregate::key_json(size_t row) const {
@@ -221,18 +204,12 @@ std::string WindowAggregate::key_json(size_t row) const {
 }
 
 Status WindowAggregate::set_aside_rejects(const Batch& batch, const RecordTimes& times,
-                                          const TickContext& tick) {
-  if (!batch.rejects.empty() || batch.rows > 0) {
-    // Rows are counted as read here, so that no later step can forget one.
-    if (times.partitions.size() == 1) {
-      balance_.of(times.partitions[0]).read += static_cast<int64_t>(batch.rows);
-    } else {
-      for (const PartitionIndex partition : times.partitions) ++balance_.of(partition).read;
-    }
-    balance_.of(times.reject_partition).read += static_cast<int64_t>(batch.rejects.size());
-  }
+                                          const TickContext& tick, size_t begin, size_t end) {
   for (const Reject& reject : batch.rejects) {
+    const bool is_here = reject.before_row >= begin && (reject.before_row < end || end == batch.rows);
+    if (!is_here) continue;
     FateCounts& counts = balance_.of(times.reject_partition);
+    ++counts.read;
     const auto reason = static_cast<size_t>(reject.reason);
     if (is_listed(options_.drop_reasons, reject.reason)) {
       ++counts.dropped[reason];
@@ -253,7 +230,7 @@ Status WindowAggregate::set_aside_rejects(const Batch& batch, const RecordTimes&
     if (reject.raw.size() < reject.raw_bytes) {
       entry.detail += format(" (the first {} of {} bytes are kept)", reject.raw.size(), reject.raw_bytes);
     }
-    entry.watermark_us = times.watermark_before[std::min(reject.before_row, batch.rows)];
+    entry.watermark_us = times.watermark_before[reject.before_row];
     entry.tick = tick.tick;
     entry.payload = reject.raw;
     WRACKLINE_TRY(tick.ledger->add(std::move(entry)));

@@ -93,8 +93,14 @@ class WindowAggregate {
   WindowAggregate(WindowAggregateOptions options, ChangeConsumer& consumer, int64_t generation);
   ~WindowAggregate();
 
-  // Judges and aggregates one batch. `times` must be of this batch.
-  Status process(const Batch& batch, const RecordTimes& times, const TickContext& tick);
+  // Evaluates the view's expressions for a batch. Call it before processing rows of the batch, and again
+  // after another batch was begun in between.
+  void begin_batch(const Batch& batch);
+  // Judges and aggregates the rows [begin, end) of the batch begun last, and the rejects that stand among
+  // them. Requires: `times` is of this batch and judged for these rows; rows are processed once each, in
+  // order.
+  Status process(const Batch& batch, const RecordTimes& times, const TickContext& tick, size_t begin,
+                 size_t end);
   // The watermark moved without a record (idle partitions, the end of the input): closes what it reached.
   Status advance(int64_t watermark_us);
   // Publishes the tick's corrections and frees sealed windows.
@@ -109,9 +115,10 @@ class WindowAggregate {
   struct Slice;
   struct Projection;
 
-  void evaluate(const Batch& batch);
-  void select_rows(const Batch& batch, const RecordTimes& times);
-  Status set_aside_rejects(const Batch& batch, const RecordTimes& times, const TickContext& tick);
+  void count_read(const Batch& batch, const RecordTimes& times, size_t begin, size_t end);
+  void select_rows(const RecordTimes& times, size_t begin, size_t end, expr::RowErrors& errors);
+  Status set_aside_rejects(const Batch& batch, const RecordTimes& times, const TickContext& tick,
+                           size_t begin, size_t end);
   Status set_aside_row(const Batch& batch, const RecordTimes& times, const TickContext& tick, uint32_t row,
                        Reason reason, std::string_view detail);
   Status run_piece(const Batch& batch, const RecordTimes& times, const TickContext& tick, size_t begin,
@@ -156,6 +163,7 @@ class WindowAggregate {
   std::vector<const Column*> filter_columns_;
   expr::RowErrors where_errors_;
   expr::RowErrors value_errors_;
+  expr::RowErrors row_errors_;     // of the rows being processed, one each
   std::vector<uint8_t> selected_;  // per row of the batch: goes on to the windows
   std::vector<uint32_t> late_rows_;
   state::EncodedKeys encoded_;

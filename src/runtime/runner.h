@@ -1,0 +1,135 @@
+// The runner: cuts input into ticks, moves time, feeds the views, commits ledger and sinks, keeps the
+// balance.
+//
+// A tick is one batch of one split: its records in order, one reading of the clock. Everything after the
+// batch is a function of (records in logged order, clock readings); nothing below the runner reads a clock.
+// Threads: one; request_stop() may be called from any thread or signal handler.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "env/clock.h"
+#include "ledger/ledger.h"
+#include "operators/balance.h"
+#include "operators/source.h"
+#include "operators/time_stage.h"
+#include "operators/window_aggregate.h"
+#include "runtime/view_output.h"
+
+namespace wrackline::runtime {
+
+struct ViewPlan {
+  WindowAggregateOptions operation;
+  std::vector<OutputColumn> columns;
+  std::vector<SinkBinding> sinks;
+};
+
+struct SourcePlan {
+  std::string name;
+  std::unique_ptr<Source> source;
+  std::vector<Field> fields;
+  TimeStageOptions times;
+  bool in_arrival_order = false;
+  // Bounded input of several splits: the one that is furthest behind is read until it is this far ahead of
+  // the next. The order of records, and with it every fate, then depends on the records and not on the size
+  // of a batch.
+  Duration alignment = seconds(60);
+  Duration idle_timeout = seconds(60);  // live sources only
+  std::vector<ViewPlan> views;
+};
+
+struct Progress {
+  int64_t rows = 0;
+  uint64_t bytes_read = 0;
+  std::optional<uint64_t> bytes_total;
+  double seconds = 0;
+  EventTime watermark = EventTime::minus_infinity();
+  int64_t late = 0;  // ledgered, dropped and corrected so far, over all views
+};
+
+struct RunnerOptions {
+  size_t tick_rows = 4096;                            // most records in a tick
+  bool flush_at_end = true;                           // false: the end of bounded input holds the watermark
+  std::function<void(const Progress&)> on_progress;   // a few times a second
+  std::function<void(const std::string&)> on_notice;  // rotation, drops, absent columns
+};
+
+struct ViewReport {
+  std::string view;
+  std::string source;
+  std::vector<std::string> partitions;
+  Balance balance;
+  ViewStatistics statistics;
+};
+
+struct RunReport {
+  std::vector<ViewReport> views;
+  EventTime watermark = EventTime::minus_infinity();  // the least over the sources, before any flush
+  int64_t generation = 0;
+  int64_t rows = 0;
+  int64_t ticks = 0;
+  double seconds = 0;
+  bool stopped = false;  // by request_stop, before the input ended
+  bool balanced() const;
+};
+
+class Runner {
+ public:
+  // Borrows ledger and clock.
+  Runner(std::vector<SourcePlan> sources, ledger::Ledger& ledger, env::Clock& clock, RunnerOptions options);
+  ~Runner();
+
+  // Runs to the end of the input, or until a stop is requested. On failure the ledger and sinks are closed as
+  // cut short, and what was committed stays. Errors: of sources, sinks, the ledger; kData when a balance does
+  // not add up.
+  Result<RunReport> run();
+  void request_stop() { stop_.store(true, std::memory_order_relaxed); }
+
+ private:
+  struct Split;
+  struct RunningView;
+  struct RunningSource;
+
+  Status open();
+  Status open_splits(RunningSource& source, std::vector<std::unique_ptr<SplitReader>> readers);
+  Status run_ticks();
+  // Consumes the next run of records of some split; returns false when the source had nothing to give.
+  Result<bool> tick(RunningSource& source);
+  Status refill(RunningSource& source, Split& split);
+  size_t run_end(const RunningSource& source, Split& split) const;
+  Split* next_split(RunningSource& source);
+  Status judge_and_publish(RunningSource& source, Split& split, size_t end);
+  Status end_split(RunningSource& source, Split& split);
+  Status watch_idle(RunningSource& source);
+  Status advance_views(RunningSource& source);
+  Status flush();
+  Status commit();
+  Status check_balances() const;
+  void report_progress(bool force);
+  void report_drops(bool force);
+  void notice(const std::string& text) const;
+  Status close(bool finished);
+  RunReport report() const;
+
+  ledger::Ledger& ledger_;
+  env::Clock& clock_;
+  RunnerOptions options_;
+  std::vector<std::unique_ptr<RunningSource>> sources_;
+  std::atomic<bool> stop_{false};
+  int64_t ticks_ = 0;
+  int64_t rows_ = 0;
+  int64_t started_us_ = 0;
+  int64_t committed_us_ = 0;
+  int64_t progressed_us_ = 0;
+  int64_t drops_reported_us_ = 0;
+  int64_t drops_reported_ = 0;
+};
+
+}  // namespace wrackline::runtime

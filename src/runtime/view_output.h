@@ -1,0 +1,33 @@
+// Fans a view's changes out to its sinks, each in the form that it takes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "operators/sink.h"
+#include "operators/window_aggregate.h"
+
+namespace wrackline::runtime {
+
+struct SinkBinding {
+  std::unique_ptr<Sink> sink;
+  SinkMode mode = SinkMode::kUpsert;
+};
+
+class ViewOutput : public ChangeConsumer {
+ public:
+  explicit ViewOutput(std::vector<SinkBinding> sinks) : sinks_(std::move(sinks)) {}
+
+  Status open(const std::vector<OutputColumn>& columns, std::string_view view, int64_t generation);
+  Status take(const ChangeBatch& changes) override;
+  Status take_changelog(const ChangeBatch& changes) override;
+  Status commit();
+  // Closes every sink, even after one of them failed; the first failure is returned.
+  Status close(bool finished);
+  bool wants_changelog() const;
+
+ private:
+  std::vector<SinkBinding> sinks_;
+};
+
+}  // namespace wrackline::runtime
