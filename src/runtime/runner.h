@@ -19,8 +19,8 @@
 #include "ledger/ledger.h"
 #include "operators/balance.h"
 #include "operators/source.h"
-#include "operators/time_stage.h"
 #include "operators/window_aggregate.h"
+#include "runtime/input.h"
 #include "runtime/view_output.h"
 
 namespace wrackline::runtime {
@@ -32,16 +32,8 @@ struct ViewPlan {
 };
 
 struct SourcePlan {
-  std::string name;
+  InputOptions input;
   std::unique_ptr<Source> source;
-  std::vector<Field> fields;
-  TimeStageOptions times;
-  bool in_arrival_order = false;
-  // Bounded input of several splits: the one that is furthest behind is read until it is this far ahead of
-  // the next. The order of records, and with it every fate, then depends on the records and not on the size
-  // of a batch.
-  Duration alignment = seconds(60);
-  Duration idle_timeout = seconds(60);  // live sources only
   std::vector<ViewPlan> views;
 };
 
@@ -55,7 +47,6 @@ struct Progress {
 };
 
 struct RunnerOptions {
-  size_t tick_rows = 4096;                            // most records in a tick
   bool flush_at_end = true;                           // false: the end of bounded input holds the watermark
   std::function<void(const Progress&)> on_progress;   // a few times a second
   std::function<void(const std::string&)> on_notice;  // rotation, drops, absent columns
@@ -93,21 +84,14 @@ class Runner {
   void request_stop() { stop_.store(true, std::memory_order_relaxed); }
 
  private:
-  struct Split;
   struct RunningView;
   struct RunningSource;
 
   Status open();
-  Status open_splits(RunningSource& source, std::vector<std::unique_ptr<SplitReader>> readers);
   Status run_ticks();
-  // Consumes the next run of records of some split; returns false when the source had nothing to give.
+  // Takes the next step of the source; returns false when it had nothing to give.
   Result<bool> tick(RunningSource& source);
-  Status refill(RunningSource& source, Split& split);
-  size_t run_end(const RunningSource& source, Split& split) const;
-  Split* next_split(RunningSource& source);
-  Status judge_and_publish(RunningSource& source, Split& split, size_t end);
-  Status end_split(RunningSource& source, Split& split);
-  Status watch_idle(RunningSource& source);
+  Status judge_and_publish(RunningSource& source, const Input::Step& step);
   Status advance_views(RunningSource& source);
   Status flush();
   Status commit();
