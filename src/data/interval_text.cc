@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "data/decimal.h"
@@ -148,6 +149,7 @@ class IntervalParser {
 
   Status parse_field() {
     const bool negative = take_sign();
+    skip_blanks();
     const std::string_view number = take_number();
     if (rest_.starts_with(':')) return parse_clock(number, negative);
     WRACKLINE_ASSIGN(const Decimal value, decimal(number, negative));
@@ -213,7 +215,11 @@ class IntervalParser {
     return found == units.end() ? nullptr : &*found;
   }
 
+  // A unit may come once: "5 min 5 min" is more likely a slip than a sum, and PostgreSQL refuses it as well.
   Status add(const Decimal& value, const Unit& unit) {
+    const auto same = [&](const Unit& seen) { return seen.part == unit.part && seen.count == unit.count; };
+    if (std::ranges::any_of(seen_, same)) return malformed(format("The unit \"{}\" comes twice.", unit.name));
+    seen_.push_back(unit);
     any_ = true;
     switch (unit.part) {
       case Part::kMonths:
@@ -329,6 +335,7 @@ class IntervalParser {
   std::string_view text_;
   std::string_view rest_;
   bool any_ = false;
+  std::vector<Unit> seen_;
   Sum sum_;
 };
 
