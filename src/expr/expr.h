@@ -48,6 +48,7 @@ struct Expr {
   const Function* function = nullptr;
   bool has_else = false;
   bool explicit_cast = true;
+  bool unknown = false;  // a literal (make_unknown, make_null) whose type its context still decides
   std::vector<std::unique_ptr<Expr>> args;
   int64_t position = 0;  // byte offset in the job text, for messages
 

@@ -1,0 +1,7 @@
+#include "expr/functions.h"
+
+namespace wrackline::expr {
+
+void add_json_functions(FunctionTable&) {}
+
+}  // namespace wrackline::expr
