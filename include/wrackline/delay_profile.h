@@ -1,0 +1,197 @@
+// How late records are: exact quantiles of delay and of disorder, per partition and together, from one pass.
+//
+// Used by: `wrackline measure`, LatenessBudget, programs that measure their own streams.
+// Terms:   delay    = arrival time - event time of a record, signed.
+//          disorder = greatest admissible event time so far - event time of the record. The greatest so far
+//          includes the
+//                     record itself, so disorder is 0 for a record that moves the maximum, positive for one
+//                     behind it, and negative only for one that the future guard kept from moving it. Per
+//                     partition against the partition's own maximum; for "all" against the maximum over the
+//                     order in which batches are added.
+//          admissible: event time <= arrival time + max_future_skew. Without an arrival time every record is.
+//          A record before the first admissible one of its partition has no disorder and is not in those
+//          figures.
+// Exact:   every quantile is a value that occurred: nearest rank, the smallest value with at least p percent
+// of the
+//          samples at or below it. A histogram finds the bucket; one scan of a packed log of all records
+//          finds the value.
+// Units:   microseconds since 1970-01-01T00:00:00Z, and spans of them.
+// Threads: not thread-safe.
+// Source:  docs/semantics.md section 2; docs/theory, sections 1.1 to 1.7.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wrackline/delay_histogram.h"
+#include "wrackline/time.h"
+
+namespace wrackline {
+
+using PartitionId = uint32_t;  // counts from 0 in the order in which partitions were named
+
+// Some records in the order in which they are to be judged.
+struct DelayBatch {
+  // One per record, or empty: then all belong to `partition`.
+  std::span<const PartitionId> partitions;
+  PartitionId partition = 0;
+  std::span<const int64_t> event_us;
+  // One per record, or empty: no record has an arrival time.
+  std::span<const int64_t> arrival_us;
+  // One per record (0: this one has no arrival time, its arrival_us is not read), or empty: all of arrival_us
+  // count.
+  std::span<const uint8_t> has_arrival;
+  // LatenessBudget only: one per record, a hash of its grouping key, or empty. The first batch decides.
+  std::span<const uint64_t> key_hash;
+};
+
+// Room for the record log beyond memory: an unlinked temporary file, say. The library does no input or output
+// itself.
+class SpillFile {
+ public:
+  virtual ~SpillFile() = default;
+  // Adds bytes at the end. The error is a sentence for people ("cannot write ...: no space left on device").
+  virtual std::expected<void, std::string> append(std::span<const std::byte> bytes) = 0;
+  // Fills `bytes` from `offset`; only what was appended is asked for.
+  virtual std::expected<void, std::string> read(uint64_t offset, std::span<std::byte> bytes) = 0;
+};
+
+struct ProfileOptions {
+  Duration max_future_skew = seconds(300);
+  Duration warn_behind = seconds(86400);  // a finding names the records that arrived later than this
+  size_t memory_bytes_max = size_t{1}
+                            << 30;   // of the record log; beyond it the spill file is used, when there is one
+  std::shared_ptr<SpillFile> spill;  // null: everything stays in memory
+  std::string
+      time_unit;  // unit that a numeric event-time column was read in: "s" | "ms" | "us" | "ns"; empty: text
+};
+
+struct QuantileSet {
+  int64_t min = 0;
+  int64_t p50 = 0;
+  int64_t p95 = 0;
+  int64_t p99 = 0;
+  int64_t p99_9 = 0;
+  int64_t max = 0;
+  friend bool operator==(const QuantileSet&, const QuantileSet&) = default;
+};
+
+// How much a tail quantile of this sample says about the stream it comes from.
+enum class Verdict : uint8_t {
+  kInsufficient,  // no finite upper bound exists at 95 % confidence
+  kBounded,       // an upper bound exists, but fewer than 10 samples lie beyond the quantile
+  kEstimated,     // 10 to 100 beyond
+  kPrecise,       // 100 or more beyond
+};
+std::string_view to_string(Verdict verdict);  // "insufficient" ...
+
+// A 95 % confidence interval of a quantile by order statistics: no assumption about the shape of the
+// distribution. Records of one burst are not independent: the sample counts as records / design_effect.
+struct QuantileConfidence {
+  std::optional<int64_t> low_us;  // null: no finite bound
+  std::optional<int64_t> high_us;
+  std::optional<double>
+      design_effect;  // null: too few samples beyond the quantile to estimate it; 1 was assumed
+  Verdict verdict = Verdict::kInsufficient;
+};
+
+// One hump of the delay distribution.
+struct DelayMode {
+  std::string name;  // "transport" | "offline"
+  int64_t records = 0;
+  double share = 0;
+  int64_t p50_us = 0;
+  int64_t p99_us = 0;
+};
+
+// A record that stands for others in a message.
+struct TimedRecord {
+  int64_t event_us = 0;
+  int64_t arrival_us = 0;
+};
+
+struct DelaySummary {
+  std::string partition;  // empty for "all"
+  int64_t records = 0;
+  int64_t with_arrival = 0;  // records that have a delay
+  std::optional<QuantileSet> delay_us;
+  std::optional<QuantileSet> disorder_us;
+  int64_t behind = 0;  // records strictly behind the running maximum
+  std::optional<int64_t>
+      negative;  // records with delay < 0; null when none has an arrival time. So for the next four.
+  std::optional<int64_t>
+      negative_most_us;                   // the most negative delay as a positive span, 0 when there is none
+  std::optional<int64_t> future;          // records beyond arrival + max_future_skew
+  std::optional<int64_t> clock_ahead_us;  // this clock ran ahead by at least this: proven by a negative delay
+  std::vector<DelayMode> modes;     // one "transport", or "transport" and "offline"; empty without delays
+  std::optional<int64_t> split_us;  // greatest delay of the transport mode; null when there is one mode
+  QuantileConfidence disorder_p99;
+  QuantileConfidence disorder_p99_9;
+  QuantileConfidence delay_p99;
+  QuantileConfidence delay_p99_9;
+  std::optional<TimedRecord> furthest_behind;  // the record with the greatest delay
+  std::optional<TimedRecord> furthest_ahead;   // the record with the smallest delay, when negative
+  DelayHistogram delay;
+  DelayHistogram disorder;
+};
+
+// Something about the clocks that a person should look at.
+struct Finding {
+  enum class Kind : uint8_t {
+    kWrongUnit,   // timestamps whose magnitude fits another unit
+    kTimeZone,    // delays within two minutes of a whole number of hours: probably a time-zone fault
+    kClockAhead,  // a clock that is proven to run ahead
+    kFuture,      // records beyond max_future_skew: they do not move the watermark
+    kFarBehind,   // records beyond warn_behind
+  };
+  Kind kind = Kind::kFuture;
+  std::string partition;  // empty: found over all
+  int64_t records = 0;
+  int64_t value_us =
+      0;             // kTimeZone: the offset; kClockAhead: the bound; kFuture, kFarBehind: the greatest span
+  std::string unit;  // kWrongUnit: the unit that would fit
+  std::string text;  // one or two sentences for people
+};
+std::string_view to_string(Finding::Kind kind);  // "wrong_unit" ...
+
+struct ProfileReport {
+  DelaySummary all;
+  std::vector<DelaySummary>
+      partitions;                 // in the order in which they were named; those without records are left out
+  std::vector<Finding> findings;  // the gravest first
+  int64_t resolution_us =
+      1;  // the coarsest of 1 us, 1 ms, 1 s, 1 min, 1 h, 1 day that all sampled delays are multiples of
+  Duration max_future_skew;
+};
+
+class DelayProfile {
+ public:
+  explicit DelayProfile(ProfileOptions options);
+  ~DelayProfile();
+  DelayProfile(DelayProfile&&) noexcept;
+  DelayProfile& operator=(DelayProfile&&) noexcept;
+
+  // The id of this name, new or known. Cost: one hash look-up; keep the id.
+  PartitionId partition(std::string_view name);
+
+  // Requires: spans of equal length (or empty as DelayBatch says); every id came from partition().
+  // Errors: what the spill file said. The record log is then incomplete and finish() returns the same error.
+  // Cost: some nanoseconds a record; about 10 bytes a record of memory or spill.
+  [[nodiscard]] std::expected<void, std::string> add(const DelayBatch& batch);
+
+  // The figures of everything added. Called once, last. Cost: one scan of the record log.
+  [[nodiscard]] std::expected<ProfileReport, std::string> finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace wrackline

@@ -1,0 +1,67 @@
+// What the figures say about clocks: wrong units, time-zone faults, clocks ahead, records far out. Named,
+// counted, and told in a sentence; never corrected silently.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wrackline/delay_profile.h"
+
+namespace wrackline::disorder {
+
+// Counts event times that make sense only when multiplied or divided by a power of 1000.
+class UnitSuspicion {
+ public:
+  // Looks at a block; `arrival_us` may be empty, `has_arrival` too. Cost: a compare a record when all times
+  // are plausible.
+  void look(std::span<const int64_t> event_us, std::span<const int64_t> arrival_us,
+            std::span<const uint8_t> has_arrival);
+  void report(std::string_view declared_unit, std::vector<Finding>& findings) const;
+
+ private:
+  struct Suspect {
+    int64_t records = 0;
+    TimedRecord example;
+    bool has_arrival = false;
+  };
+  void suspect(int64_t event_us, std::optional<int64_t> arrival_us);
+  std::array<Suspect, 4> suspects_;  // too great by 10^3, by 10^6; too small by 10^3, by 10^6
+};
+
+// Counts delays near whole hours, and around them for comparison.
+class ZoneSuspicion {
+ public:
+  void look(PartitionId partition, int64_t delay_us) {
+    const uint64_t magnitude =
+        delay_us < 0 ? 0 - static_cast<uint64_t>(delay_us) : static_cast<uint64_t>(delay_us);
+    if (magnitude - kLookFrom <= kLookTo - kLookFrom) count(partition, delay_us);
+  }
+  void report(int64_t resolution_us, const std::vector<std::string>& names,
+              std::vector<Finding>& findings) const;
+
+ private:
+  static constexpr uint64_t kHour = 3'600'000'000;
+  static constexpr int kHoursMax = 14;  // the widest UTC offset
+  static constexpr uint64_t kLookFrom = kHour / 2;
+  static constexpr uint64_t kLookTo = kHoursMax * kHour + kHour / 2;
+  void count(PartitionId partition, int64_t delay_us);
+
+  struct Hour {
+    int64_t near = 0;
+    int64_t around = 0;
+    std::map<PartitionId, int64_t> near_by_partition;
+  };
+  std::array<Hour, 2 * kHoursMax + 1> hours_;
+};
+
+// Adds what the summaries themselves show. Requires: `report` is otherwise complete; `far_behind` records
+// arrived later than options.warn_behind.
+void add_clock_findings(const ProfileOptions& options, const ProfileReport& report, int64_t far_behind,
+                        std::vector<Finding>& findings);
+
+}  // namespace wrackline::disorder

@@ -1,0 +1,560 @@
+// How the profile is exact and still one pass over the input.
+//
+// The first pass keeps, per partition, the greatest admissible event time and two histograms, and appends
+// event time and delay to a packed log. When the input ends, the histograms say in which bucket every wanted
+// rank lies. One scan of the log then repeats the same arithmetic (disorder depends on order alone, so it
+// comes out the same) and collects the values of those buckets only. Sorting all values would cost ten times
+// as much and eight bytes a figure.
+//
+// Speed: a batch is taken in blocks that fit the first-level cache; each step (delays, disorder, histogram)
+// is a plain loop over a block or over a run of one partition's records. While only one partition has spoken
+// its figures are those of all, so the figures "together" are not computed twice.
+#include "disorder/profile_core.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "disorder/binomial.h"
+#include "disorder/modes.h"
+#include "disorder/rank_selector.h"
+
+namespace wrackline::disorder {
+namespace {
+
+// Clock steps from coarse to fine.
+constexpr std::array<int64_t, 6> kResolutions = {86'400'000'000, 3'600'000'000, 60'000'000,
+                                                 1'000'000,      1'000,         1};
+
+constexpr double kAlpha = 0.05;
+constexpr size_t kStageBelow = 512;  // rows; smaller batches are collected before they are packed
+constexpr uint64_t kClockSamplesMin =
+    100;  // from so many delays on, one percent of outliers does not speak for a clock
+
+int64_t signed_count(uint64_t count) {
+  return static_cast<int64_t>(count);
+}
+
+// Watches how the values beyond one quantile are spread over time.
+class Exceedances {
+ public:
+  Exceedances() = default;
+  Exceedances(const BucketTable& table, uint64_t permille) : total_(table.count()) {
+    if (total_ < 2) return;
+    const auto located = table.locate(nearest_rank(total_, permille));
+    // Beyond the bucket, or with it when nothing lies beyond: the share must be neither nothing nor all.
+    if (located.before + located.bucket.count < total_) {
+      threshold_ = located.bucket.upper;
+    } else if (located.before > 0) {
+      threshold_ = located.bucket.lower - 1;
+    } else {
+      return;
+    }
+    late_.assign(kDesignBlocks, 0);
+  }
+  // `at` counts the values from 0.
+  void offer(int64_t value, uint64_t at) {
+    if (value > threshold_) [[unlikely]]
+      ++late_[block_of(at)];
+  }
+  std::optional<double> effect() const {
+    if (late_.empty()) return std::nullopt;
+    std::vector<BlockCount> blocks(kDesignBlocks);
+    uint64_t begin = 0;
+    for (size_t block = 0; block < kDesignBlocks; ++block) {
+      const uint64_t end = block_begin(block + 1);
+      blocks[block] = {signed_count(end - begin), signed_count(late_[block])};
+      begin = end;
+    }
+    return design_effect(blocks);
+  }
+
+ private:
+  size_t block_of(uint64_t at) const {
+    return static_cast<size_t>(static_cast<unsigned __int128>(at) * kDesignBlocks / total_);
+  }
+  uint64_t block_begin(size_t block) const {
+    // The first `at` with at * kDesignBlocks / total_ >= block.
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(block) * total_ + kDesignBlocks - 1) /
+                                 kDesignBlocks);
+  }
+  uint64_t total_ = 0;
+  int64_t threshold_ = kMicrosMax;
+  std::vector<uint64_t> late_;  // per block
+};
+
+// One quantity (delay or disorder) of one partition during the scan.
+struct Quantity {
+  RankSelector selector;
+  Exceedances beyond_p99;
+  Exceedances beyond_p99_9;
+  uint64_t seen = 0;
+
+  void offer(int64_t value) {
+    selector.offer(value);
+    beyond_p99.offer(value, seen);
+    beyond_p99_9.offer(value, seen);
+    ++seen;
+  }
+};
+
+// Ranks of one summary; zero stands for none.
+struct DelayRanks {
+  std::optional<ModeSplit> split;
+  uint64_t transport = 0;  // how many delays the transport mode holds
+  uint64_t total = 0;
+  std::vector<uint64_t> extra;
+
+  uint64_t low_percent() const { return nearest_rank(total, 10); }
+  uint64_t transport_at(uint64_t permille) const { return nearest_rank(transport, permille); }
+  uint64_t offline_at(uint64_t permille) const {
+    return transport + nearest_rank(total - transport, permille);
+  }
+};
+
+void add_usual_ranks(uint64_t count, std::vector<uint64_t>& ranks) {
+  if (count == 0) return;
+  for (const uint64_t permille : {500, 950, 990, 999}) ranks.push_back(nearest_rank(count, permille));
+}
+
+QuantileSet quantiles(const DelayHistogram& histogram, RankSelector& selector) {
+  const uint64_t count = histogram.count();
+  return {histogram.min(),
+          selector.value(nearest_rank(count, 500)),
+          selector.value(nearest_rank(count, 950)),
+          selector.value(nearest_rank(count, 990)),
+          selector.value(nearest_rank(count, 999)),
+          histogram.max()};
+}
+
+QuantileConfidence confidence(const DelayHistogram& histogram, const BucketTable& table, uint64_t permille,
+                              const Exceedances& beyond) {
+  QuantileConfidence result;
+  const auto count = static_cast<double>(histogram.count());
+  const double p = static_cast<double>(permille) / 1000;
+  if (histogram.empty()) return result;
+  result.design_effect = beyond.effect();
+  const double effective = std::max(1.0, std::floor(count / result.design_effect.value_or(1)));
+  result.verdict = verdict_of(effective, p);
+  const RankInterval ranks = quantile_rank_interval(static_cast<int64_t>(effective), p, kAlpha);
+  // Ranks of the effective sample stand for the same shares of the whole one.
+  if (ranks.lower) {
+    const double rank = std::floor(static_cast<double>(*ranks.lower) / effective * count);
+    const auto located = table.locate(static_cast<uint64_t>(std::clamp(rank, 1.0, count)));
+    result.low_us = std::max(located.bucket.lower, histogram.min());
+  }
+  if (ranks.upper) {
+    const double rank = std::ceil(static_cast<double>(*ranks.upper) / effective * count);
+    const auto located = table.locate(static_cast<uint64_t>(std::clamp(rank, 1.0, count)));
+    result.high_us = std::min(located.bucket.upper, histogram.max());
+  }
+  return result;
+}
+
+DelayMode mode_of(std::string name, uint64_t records, uint64_t total, int64_t p50_us, int64_t p99_us) {
+  return {std::move(name), signed_count(records), static_cast<double>(records) / static_cast<double>(total),
+          p50_us, p99_us};
+}
+
+}  // namespace
+
+uint64_t nearest_rank(uint64_t count, uint64_t permille) {
+  const auto rank = (static_cast<unsigned __int128>(count) * permille + 999) / 1000;
+  return std::max<uint64_t>(1, static_cast<uint64_t>(rank));
+}
+
+// What the scan of the log keeps for one partition, or for all of them.
+struct ProfileCore::Scan {
+  Quantity delay;
+  Quantity disorder;
+  int64_t max_event_us = kMicrosMin;
+  DelayRanks ranks;
+
+  Scan(const PartitionState& state, int64_t resolution_us, const std::vector<RankOf>& extra) {
+    const BucketTable delays(state.delay);
+    ranks.total = state.delay.count();
+    ranks.split = find_mode_split(delays, {.resolution = resolution_us});
+    ranks.transport = ranks.total;
+    if (ranks.split) {
+      ranks.transport = delays.count_at_most_index(DelayHistogram::bucket_of(ranks.split->split));
+    }
+    for (const RankOf& rank_of : extra) ranks.extra.push_back(rank_of(ranks.total));
+    std::vector<uint64_t> wanted = ranks.extra;
+    add_usual_ranks(ranks.total, wanted);
+    if (ranks.total > 0) {
+      wanted.insert(wanted.end(), {ranks.low_percent(), ranks.transport_at(500), ranks.transport_at(990)});
+      if (ranks.split) wanted.insert(wanted.end(), {ranks.offline_at(500), ranks.offline_at(990)});
+    }
+    delay = {RankSelector(delays, wanted), Exceedances(delays, 990), Exceedances(delays, 999)};
+    wanted.clear();
+    const BucketTable disorders(state.disorder);
+    add_usual_ranks(disorders.count(), wanted);
+    disorder = {RankSelector(disorders, wanted), Exceedances(disorders, 990), Exceedances(disorders, 999)};
+  }
+
+  void offer_disorder(int64_t event_us, bool admissible) {
+    if (admissible) max_event_us = std::max(max_event_us, event_us);
+    if (max_event_us != kMicrosMin) disorder.offer(saturating_subtract(max_event_us, event_us));
+  }
+
+  std::vector<int64_t> extra_values() {
+    std::vector<int64_t> values;
+    if (ranks.total == 0) return values;
+    for (const uint64_t rank : ranks.extra) values.push_back(delay.selector.value(rank));
+    return values;
+  }
+
+  void fill(PartitionState& state, DelaySummary& summary) {
+    if (!state.disorder.empty()) {
+      const BucketTable table(state.disorder);
+      summary.disorder_us = quantiles(state.disorder, disorder.selector);
+      summary.behind = signed_count(state.disorder.count_at_least(1));
+      summary.disorder_p99 = confidence(state.disorder, table, 990, disorder.beyond_p99);
+      summary.disorder_p99_9 = confidence(state.disorder, table, 999, disorder.beyond_p99_9);
+    }
+    if (!state.delay.empty()) fill_delay(state, summary);
+    summary.delay = std::move(state.delay);
+    summary.disorder = std::move(state.disorder);
+  }
+
+  void fill_delay(const PartitionState& state, DelaySummary& summary) {
+    const BucketTable table(state.delay);
+    summary.delay_us = quantiles(state.delay, delay.selector);
+    summary.delay_p99 = confidence(state.delay, table, 990, delay.beyond_p99);
+    summary.delay_p99_9 = confidence(state.delay, table, 999, delay.beyond_p99_9);
+    summary.negative = signed_count(state.delay.count_at_most(-1));
+    summary.negative_most_us = saturating_subtract(0, std::min<int64_t>(state.delay.min(), 0));
+    summary.future = state.future;
+    summary.furthest_behind = state.behind;
+    if (state.delay.min() < 0) summary.furthest_ahead = state.ahead;
+    const int64_t clock =
+        ranks.total >= kClockSamplesMin ? delay.selector.value(ranks.low_percent()) : state.delay.min();
+    if (clock < 0) summary.clock_ahead_us = saturating_subtract(0, clock);
+    const auto at = [&](uint64_t rank) { return delay.selector.value(rank); };
+    summary.modes.push_back(mode_of("transport", ranks.transport, ranks.total, at(ranks.transport_at(500)),
+                                    at(ranks.transport_at(990))));
+    if (ranks.split) {
+      summary.split_us = ranks.split->split;
+      summary.modes.push_back(mode_of("offline", ranks.total - ranks.transport, ranks.total,
+                                      at(ranks.offline_at(500)), at(ranks.offline_at(990))));
+    }
+  }
+};
+
+ProfileCore::ProfileCore(ProfileOptions options)
+    : options_(std::move(options)), log_(options_.memory_bytes_max, options_.spill) {
+  WRACKLINE_CHECK(options_.max_future_skew.micros() >= 0, "max_future_skew is a span of zero or more");
+}
+
+PartitionId ProfileCore::partition(std::string_view name) {
+  const auto [at, added] = ids_.try_emplace(std::string(name), static_cast<PartitionId>(partitions_.size()));
+  if (added) {
+    partitions_.emplace_back();
+    partitions_.back().name = name;
+  }
+  return at->second;
+}
+
+ProfileCore::Block ProfileCore::slice(const DelayBatch& batch, size_t from, size_t count) {
+  const auto part = [&](auto span) { return span.empty() ? span : span.subspan(from, count); };
+  return {part(batch.event_us),   part(batch.arrival_us), part(batch.has_arrival),
+          part(batch.partitions), batch.partition,        part(batch.key_hash)};
+}
+
+std::expected<void, std::string> ProfileCore::add(const DelayBatch& batch) {
+  const size_t rows = batch.event_us.size();
+  const auto fits = [&](auto span) { return span.empty() || span.size() == rows; };
+  WRACKLINE_CHECK(
+      fits(batch.arrival_us) && fits(batch.has_arrival) && fits(batch.partitions) && fits(batch.key_hash),
+      "the spans of a batch are empty or equally long");
+  for (size_t from = 0; from < rows;) {
+    const size_t rest = rows - from;
+    if (staged_ > 0 || rest < kStageBelow) {
+      const size_t count = std::min(rest, kLogBlockRows - staged_);
+      stage(slice(batch, from, count));
+      from += count;
+      if (staged_ < kLogBlockRows) break;
+      if (auto done = flush(); !done) return done;
+    } else {
+      const size_t count = std::min(rest, kLogBlockRows);
+      if (auto done = take(slice(batch, from, count)); !done) return done;
+      from += count;
+    }
+  }
+  return {};
+}
+
+void ProfileCore::stage(const Block& block) {
+  if (staged_event_us_.empty()) {
+    staged_event_us_.resize(kLogBlockRows);
+    staged_arrival_us_.resize(kLogBlockRows);
+    staged_has_arrival_.resize(kLogBlockRows);
+    staged_partition_.resize(kLogBlockRows);
+    staged_key_.resize(kLogBlockRows);
+  }
+  staged_keys_ = !block.key_hash.empty();
+  for (size_t i = 0; i < block.event_us.size(); ++i, ++staged_) {
+    const bool has = !block.arrival_us.empty() && (block.has_arrival.empty() || block.has_arrival[i] != 0);
+    staged_event_us_[staged_] = block.event_us[i];
+    staged_arrival_us_[staged_] = has ? block.arrival_us[i] : 0;
+    staged_has_arrival_[staged_] = has ? 1 : 0;
+    staged_partition_[staged_] = block.partitions.empty() ? block.partition_all : block.partitions[i];
+    staged_key_[staged_] = block.key_hash.empty() ? 0 : block.key_hash[i];
+  }
+}
+
+std::expected<void, std::string> ProfileCore::flush() {
+  if (staged_ == 0) return {};
+  const auto first = [&](const auto& values) { return std::span(values.data(), staged_); };
+  Block block{first(staged_event_us_),
+              first(staged_arrival_us_),
+              first(staged_has_arrival_),
+              first(staged_partition_),
+              0,
+              {}};
+  if (staged_keys_) block.key_hash = first(staged_key_);
+  staged_ = 0;
+  return take(block);
+}
+
+std::expected<void, std::string> ProfileCore::take(const Block& given) {
+  if (!failed_.empty()) return std::unexpected(failed_);
+  Block block = given;
+  if (std::ranges::all_of(block.has_arrival, [](uint8_t has) { return has != 0; })) {
+    block.has_arrival = {};
+  } else if (std::ranges::none_of(block.has_arrival, [](uint8_t has) { return has != 0; })) {
+    block.has_arrival = {};
+    block.arrival_us = {};
+  }
+  compute_delays(block);
+  sample_resolution(block);
+  units_.look(block.event_us, block.arrival_us, block.has_arrival);
+  take_together(block);
+  take_partitions(block);
+  auto logged = log_.append({.event_us = block.event_us,
+                             .delay_us = std::span(delay_us_).first(block.event_us.size()),
+                             .partition = block.partitions,
+                             .partition_all = block.partition_all,
+                             .has_arrival = block.has_arrival,
+                             .arrival_all = !block.arrival_us.empty(),
+                             .key_hash = block.key_hash});
+  if (!logged) failed_ = logged.error();
+  return logged;
+}
+
+// Fills delay_us_, with 0 for records without arrival: they are then admissible like any record that is not
+// early.
+void ProfileCore::compute_delays(const Block& block) {
+  const size_t rows = block.event_us.size();
+  // A value whose two top bits differ is beyond 2^62 microseconds; only then can a difference overflow.
+  int64_t far = 0;
+  for (const int64_t event : block.event_us)
+    far |= event ^ static_cast<int64_t>(static_cast<uint64_t>(event) << 1);
+  for (const int64_t arrival : block.arrival_us) {
+    far |= arrival ^ static_cast<int64_t>(static_cast<uint64_t>(arrival) << 1);
+  }
+  wide_ = far < 0;
+  any_wide_ = any_wide_ || wide_;
+  if (block.arrival_us.empty()) {
+    std::fill_n(delay_us_.begin(), rows, 0);
+    return;
+  }
+  if (wide_) {
+    for (size_t i = 0; i < rows; ++i)
+      delay_us_[i] = saturating_subtract(block.arrival_us[i], block.event_us[i]);
+  } else {
+    for (size_t i = 0; i < rows; ++i) delay_us_[i] = block.arrival_us[i] - block.event_us[i];
+  }
+  for (size_t i = 0; i < block.has_arrival.size(); ++i) {
+    if (block.has_arrival[i] == 0) delay_us_[i] = 0;
+  }
+}
+
+void ProfileCore::sample_resolution(const Block& block) {
+  if (block.arrival_us.empty()) return;
+  constexpr size_t kSamples = 16;
+  const size_t rows = block.event_us.size();
+  const size_t step = rows / kSamples + 1;
+  for (size_t i = 0; i < rows; i += step) {
+    while (delay_us_[i] % kResolutions[resolution_step_] != 0) ++resolution_step_;
+  }
+}
+
+void ProfileCore::take_together(const Block& block) {
+  const PartitionId first = block.partitions.empty() ? block.partition_all : block.partitions.front();
+  if (!first_speaker_) first_speaker_ = first;
+  if (!together_started_) {
+    const auto same = [&](PartitionId id) { return id == *first_speaker_; };
+    if (same(first) && std::ranges::all_of(block.partitions, same)) return;
+    // Until here one partition had spoken, and its figures were those of all.
+    WRACKLINE_CHECK(*first_speaker_ < partitions_.size(), "a partition's id comes from partition()");
+    together_started_ = true;
+    together_.disorder = partitions_[*first_speaker_].disorder;
+    together_.max_event_us = partitions_[*first_speaker_].max_event_us;
+  }
+  const size_t count = compute_disorder(block.event_us, 0, together_.max_event_us);
+  together_.disorder.add(std::span(computed_us_).first(count));
+}
+
+void ProfileCore::take_partitions(const Block& block) {
+  const size_t rows = block.event_us.size();
+  for (size_t from = 0; from < rows;) {
+    size_t to = rows;
+    PartitionId id = block.partition_all;
+    if (!block.partitions.empty()) {
+      id = block.partitions[from];
+      for (to = from + 1; to < rows && block.partitions[to] == id;) ++to;
+    }
+    WRACKLINE_CHECK(id < partitions_.size(), "a partition's id comes from partition()");
+    PartitionState& state = partitions_[id];
+    state.records += static_cast<int64_t>(to - from);
+    take_delays(state, block, from, to - from);
+    const size_t count = compute_disorder(block.event_us.subspan(from, to - from), from, state.max_event_us);
+    state.disorder.add(std::span(computed_us_).first(count));
+    from = to;
+  }
+}
+
+void ProfileCore::take_delays(PartitionState& state, const Block& block, size_t from, size_t count) {
+  if (block.arrival_us.empty()) return;
+  std::span<const int64_t> delays = std::span(delay_us_).subspan(from, count);
+  if (!block.has_arrival.empty()) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; ++i) {
+      computed_us_[kept] = delays[i];
+      kept += block.has_arrival[from + i];
+    }
+    delays = std::span(computed_us_).first(kept);
+  }
+  const int64_t early = -options_.max_future_skew.micros();
+  const int64_t far = options_.warn_behind.micros();
+  int64_t future = 0;
+  int64_t far_behind = 0;
+  for (const int64_t delay : delays) {
+    future += delay < early ? 1 : 0;
+    far_behind += delay > far ? 1 : 0;
+  }
+  state.future += future;
+  state.far_behind += far_behind;
+  state.with_arrival += static_cast<int64_t>(delays.size());
+  const int64_t max_before = state.delay.max();
+  const int64_t min_before = state.delay.min();
+  const bool first = state.delay.empty();
+  state.delay.add(delays);
+  // Remember the records at the ends; rare, so a second look is cheaper than carrying them through the loop.
+  const auto record_of = [&](int64_t delay) {
+    for (size_t i = from; i < from + count; ++i) {
+      const bool has = block.has_arrival.empty() || block.has_arrival[i] != 0;
+      if (has && delay_us_[i] == delay) return TimedRecord{block.event_us[i], block.arrival_us[i]};
+    }
+    return TimedRecord{};
+  };
+  if (state.delay.empty()) return;
+  if (first || state.delay.max() > max_before) state.behind = record_of(state.delay.max());
+  if (first || state.delay.min() < min_before) state.ahead = record_of(state.delay.min());
+}
+
+// Writes the disorder of the records whose delays start at delay_us_[from] to computed_us_ and returns how
+// many have one: those before the first admissible record have none.
+size_t ProfileCore::compute_disorder(std::span<const int64_t> event_us, size_t from, int64_t& max_event_us) {
+  const int64_t early = -options_.max_future_skew.micros();
+  const int64_t* const delays = delay_us_.data() + from;
+  const size_t rows = event_us.size();
+  int64_t max = max_event_us;
+  size_t written = 0;
+  size_t i = 0;
+  for (; i < rows && (max == kMicrosMin || any_wide_); ++i) {
+    if (delays[i] >= early) max = std::max(max, event_us[i]);
+    if (max != kMicrosMin) computed_us_[written++] = saturating_subtract(max, event_us[i]);
+  }
+  for (; i < rows; ++i) {
+    const int64_t candidate = delays[i] >= early ? event_us[i] : kMicrosMin;
+    max = candidate > max ? candidate : max;
+    computed_us_[written++] = max - event_us[i];
+  }
+  max_event_us = max;
+  return written;
+}
+
+void ProfileCore::merge_together() {
+  for (const PartitionState& state : partitions_) {
+    if (state.records == 0) continue;
+    if (!state.delay.empty()) {
+      const bool first = together_.delay.empty();
+      if (first || state.delay.max() > together_.delay.max()) together_.behind = state.behind;
+      if (first || state.delay.min() < together_.delay.min()) together_.ahead = state.ahead;
+    }
+    together_.records += state.records;
+    together_.with_arrival += state.with_arrival;
+    together_.future += state.future;
+    together_.far_behind += state.far_behind;
+    together_.delay.merge(state.delay);
+  }
+  if (!together_started_ && first_speaker_) together_.disorder = partitions_[*first_speaker_].disorder;
+}
+
+std::expected<ProfileCore::Finished, std::string> ProfileCore::finish(const std::vector<RankOf>& extra) {
+  if (auto done = flush(); !done) return std::unexpected(done.error());
+  if (!failed_.empty()) return std::unexpected(failed_);
+  merge_together();
+  const int64_t resolution_us = kResolutions[resolution_step_];
+  std::vector<Scan> scans;
+  scans.reserve(partitions_.size());
+  for (const PartitionState& state : partitions_) scans.emplace_back(state, resolution_us, extra);
+  Scan together(together_, resolution_us, extra);
+  ZoneSuspicion zones;
+  const bool several = together_started_;
+  const int64_t early = -options_.max_future_skew.micros();
+  auto scanned = log_.scan([&](const LogRows& rows) {
+    for (size_t i = 0; i < rows.event_us.size(); ++i) {
+      Scan& scan = scans[rows.partition[i]];
+      const int64_t delay = rows.delay_us[i];
+      if (rows.has_arrival[i] != 0) {
+        scan.delay.offer(delay);
+        if (several) together.delay.offer(delay);
+        zones.look(rows.partition[i], delay);
+      }
+      scan.offer_disorder(rows.event_us[i], delay >= early);
+      if (several) together.offer_disorder(rows.event_us[i], delay >= early);
+    }
+  });
+  if (!scanned) return std::unexpected(scanned.error());
+  return assemble(scans, together, zones);
+}
+
+ProfileCore::Finished ProfileCore::assemble(std::vector<Scan>& scans, Scan& together,
+                                            const ZoneSuspicion& zones) {
+  Finished finished;
+  ProfileReport& report = finished.report;
+  report.resolution_us = kResolutions[resolution_step_];
+  report.max_future_skew = options_.max_future_skew;
+  std::vector<std::string> names;
+  for (PartitionId id = 0; id < partitions_.size(); ++id) {
+    PartitionState& state = partitions_[id];
+    names.push_back(state.name);
+    if (state.records == 0) continue;
+    DelaySummary& summary = report.partitions.emplace_back();
+    summary.partition = state.name;
+    summary.records = state.records;
+    summary.with_arrival = state.with_arrival;
+    scans[id].fill(state, summary);
+    finished.ids.push_back(id);
+    finished.partition_extra.push_back(scans[id].extra_values());
+  }
+  if (together_started_) {
+    report.all.records = together_.records;
+    report.all.with_arrival = together_.with_arrival;
+    together.fill(together_, report.all);
+    finished.all_extra = together.extra_values();
+  } else if (!report.partitions.empty()) {
+    report.all = report.partitions.front();
+    report.all.partition.clear();
+    finished.all_extra = finished.partition_extra.front();
+  }
+  units_.report(options_.time_unit, report.findings);
+  zones.report(report.resolution_us, names, report.findings);
+  add_clock_findings(options_, report, together_.far_behind, report.findings);
+  return finished;
+}
+
+}  // namespace wrackline::disorder

@@ -1,0 +1,208 @@
+#include "disorder/report_json.h"
+
+#include <iterator>
+#include <optional>
+
+#include "base/text.h"
+
+namespace wrackline {
+namespace {
+
+std::string number(const std::optional<int64_t>& value) {
+  return value ? format("{}", *value) : "null";
+}
+
+double share_of(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string rejected_json(const RejectedCounts& rejected) {
+  std::string out = "{";
+  for (const auto& [reason, count] : rejected) {
+    out += format("{}{}:{}", out.size() > 1 ? "," : "", json_quoted(reason), count);
+  }
+  return out + "}";
+}
+
+std::string quantiles_json(const std::optional<QuantileSet>& set) {
+  if (!set) return "null";
+  return format(R"({{"min":{},"p50":{},"p95":{},"p99":{},"p99.9":{},"max":{}}})", set->min, set->p50,
+                set->p95, set->p99, set->p99_9, set->max);
+}
+
+std::string interval_json(const QuantileConfidence& confidence) {
+  return format("[{},{}]", number(confidence.low_us), number(confidence.high_us));
+}
+
+std::string confidence_json(const QuantileConfidence& p99, const QuantileConfidence& p99_9) {
+  return format(R"({{"p99":{},"p99.9":{}}})", interval_json(p99), interval_json(p99_9));
+}
+
+std::string verdict_json(const QuantileConfidence& p99, const QuantileConfidence& p99_9) {
+  return format(R"({{"p99":"{}","p99.9":"{}"}})", to_string(p99.verdict), to_string(p99_9.verdict));
+}
+
+std::string effect_json(const QuantileConfidence& p99, const QuantileConfidence& p99_9) {
+  const auto text = [](const std::optional<double>& effect) {
+    return effect ? format("{}", *effect) : "null";
+  };
+  return format(R"({{"p99":{},"p99.9":{}}})", text(p99.design_effect), text(p99_9.design_effect));
+}
+
+std::string modes_json(const std::vector<DelayMode>& modes) {
+  std::string out = "[";
+  for (const DelayMode& mode : modes) {
+    out += format(R"({}{{"name":{},"records":{},"share":{},"p50_us":{},"p99_us":{}}})",
+                  out.size() > 1 ? "," : "", json_quoted(mode.name), mode.records, mode.share, mode.p50_us,
+                  mode.p99_us);
+  }
+  return out + "]";
+}
+
+// The members of a summary, without braces.
+std::string summary_members(const DelaySummary& summary) {
+  std::string out = format(R"("records":{},"with_arrival":{})", summary.records, summary.with_arrival);
+  out += format(R"(,"delay_us":{},"disorder_us":{})", quantiles_json(summary.delay_us),
+                quantiles_json(summary.disorder_us));
+  out += format(R"(,"behind":{{"count":{},"share":{}}})", summary.behind,
+                share_of(summary.behind, summary.records));
+  if (summary.negative) {
+    out += format(R"(,"negative":{{"count":{},"share":{},"most_us":{}}},"future":{{"count":{}}})",
+                  *summary.negative, share_of(*summary.negative, summary.with_arrival),
+                  number(summary.negative_most_us), number(summary.future));
+  } else {
+    out += R"(,"negative":null,"future":null)";
+  }
+  out += format(R"(,"clock_ahead_us":{},"modes":{},"split_us":{})", number(summary.clock_ahead_us),
+                modes_json(summary.modes), number(summary.split_us));
+  out += format(R"(,"confidence":{},"verdict":{},"design_effect":{})",
+                confidence_json(summary.disorder_p99, summary.disorder_p99_9),
+                verdict_json(summary.disorder_p99, summary.disorder_p99_9),
+                effect_json(summary.disorder_p99, summary.disorder_p99_9));
+  if (summary.delay_us) {
+    out += format(R"(,"delay_confidence":{},"delay_verdict":{},"delay_design_effect":{})",
+                  confidence_json(summary.delay_p99, summary.delay_p99_9),
+                  verdict_json(summary.delay_p99, summary.delay_p99_9),
+                  effect_json(summary.delay_p99, summary.delay_p99_9));
+  } else {
+    out += R"(,"delay_confidence":null,"delay_verdict":null,"delay_design_effect":null)";
+  }
+  return out;
+}
+
+std::string finding_json(const Finding& finding) {
+  return format(R"({{"kind":"{}","partition":{},"records":{},"value_us":{},"unit":{},"text":{}}})",
+                to_string(finding.kind), finding.partition.empty() ? "null" : json_quoted(finding.partition),
+                finding.records, finding.value_us, finding.unit.empty() ? "null" : json_quoted(finding.unit),
+                json_quoted(finding.text));
+}
+
+std::string findings_json(const std::vector<Finding>& findings) {
+  std::string out = "[";
+  for (const Finding& finding : findings) out += (out.size() > 1 ? "," : "") + finding_json(finding);
+  return out + "]";
+}
+
+std::string shares_json(const BudgetCounts& counts) {
+  const BudgetShares shares = counts.shares();
+  return format(R"({{"on_time":{},"corrected":{},"ledgered":{}}})", shares.on_time, shares.corrected,
+                shares.ledgered);
+}
+
+std::string counts_json(const BudgetCounts& counts) {
+  return format(R"({{"pairs":{},"on_time":{},"corrected":{},"ledgered":{},"refused_future":{}}})",
+                counts.pairs, counts.on_time, counts.corrected, counts.ledgered, counts.refused_future);
+}
+
+std::string_view basis_name(BudgetState::Basis basis) {
+  switch (basis) {
+    case BudgetState::Basis::kMeasuredKeys:
+      return "measured_keys";
+    case BudgetState::Basis::kExpectedKeys:
+      return "expected_keys";
+    case BudgetState::Basis::kWindowsOnly:
+      return "windows_only";
+  }
+  return "windows_only";
+}
+
+std::string partition_budget_json(const PartitionBudget& budget) {
+  std::string out = format(R"({{"partition":{},"records":{})", json_quoted(budget.partition), budget.records);
+  out += format(R"(,"watermark_delay_us":{},"allowed_lateness_us":{},"verdict":"{}")",
+                number(budget.watermark_delay_us), number(budget.allowed_lateness_us),
+                to_string(budget.verdict));
+  out += format(R"(,"predicted":{},"counts":{},"share_of_late":{}}})", shares_json(budget.counts),
+                counts_json(budget.counts), budget.share_of_late);
+  return out;
+}
+
+std::string sample_json(const BudgetReport& report) {
+  std::string out = format(R"({{"size":{},"offline":{},"from_transport_mode":{})", report.sample,
+                           report.offline_pairs, report.from_transport_mode);
+  out +=
+      format(R"(,"design_effect":{},"late":{},"late_share_upper":{},"confidence":0.95,"point_delay_us":{}}})",
+             report.design_effect_known ? format("{}", report.design_effect) : "null", report.late_in_sample,
+             report.late_share_upper, number(report.point_delay_us));
+  return out;
+}
+
+}  // namespace
+
+std::string profile_to_json(const ProfileReport& report, const RejectedCounts& rejected) {
+  std::string out = format(R"({{"records":{},"rejected":{},"all":{{{}}},"partitions":[)", report.all.records,
+                           rejected_json(rejected), summary_members(report.all));
+  bool first = true;
+  for (const DelaySummary& summary : report.partitions) {
+    out += format(R"({}{{"partition":{},{}}})", first ? "" : ",", json_quoted(summary.partition),
+                  summary_members(summary));
+    first = false;
+  }
+  out += format(R"(],"findings":{},"resolution_us":{},"max_future_skew_us":{}}})",
+                findings_json(report.findings), report.resolution_us, report.max_future_skew.micros());
+  return out;
+}
+
+std::string budget_to_json(const BudgetReport& report, const RejectedCounts& rejected) {
+  const BudgetOptions& options = report.options;
+  std::string out = format(R"({{"rule":"{}","watermark_delay_us":{},"allowed_lateness_us":{},"predicted":{})",
+                           to_string(options.rule), report.watermark_delay_us, report.allowed_lateness_us,
+                           shares_json(report.counts));
+  if (report.latency) {
+    out += format(R"(,"latency_us":{{"p50":{},"p99":{},"max":{},"windows":{},"windows_flushed":{}}})",
+                  report.latency->p50_us, report.latency->p99_us, report.latency->max_us,
+                  report.latency->windows, report.latency->windows_flushed);
+  } else {
+    out += R"(,"latency_us":null)";
+  }
+  if (report.state) {
+    out += format(R"(,"state":{{"windows":{},"bytes":{},"basis":"{}"}})", report.state->windows,
+                  report.state->bytes, basis_name(report.state->basis));
+  } else {
+    out += R"(,"state":null)";
+  }
+  out += R"(,"per_partition":[)";
+  bool first = true;
+  for (const PartitionBudget& budget : report.partitions) {
+    out += (first ? "" : ",") + partition_budget_json(budget);
+    first = false;
+  }
+  const auto window = [](const std::optional<Duration>& span) {
+    return number(span ? std::optional(span->micros()) : std::nullopt);
+  };
+  out += format(R"(],"target_late":{},"tail":{},"window_us":{},"slide_us":{})", options.target_late.value(),
+                options.tail.value(), window(options.window), window(options.slide));
+  out += format(
+      R"(,"counts":{},"sample":{},"verdict":{{"watermark_delay":"{}","allowed_lateness":"{}"}},"notes":[)",
+      counts_json(report.counts), sample_json(report), to_string(report.verdict),
+      to_string(report.tail_verdict));
+  first = true;
+  for (const std::string& note : report.notes) {
+    out += (first ? "" : ",") + json_quoted(note);
+    first = false;
+  }
+  out += format(R"(],"records":{},"rejected":{},"findings":{}}})", report.profile.all.records,
+                rejected_json(rejected), findings_json(report.profile.findings));
+  return out;
+}
+
+}  // namespace wrackline
