@@ -22,6 +22,8 @@ struct SetAside {
 struct RecordTimes {
   std::vector<int64_t> event_us;  // unspecified where usable[i] == 0 and has_event[i] == 0
   std::vector<int64_t> arrival_us;
+  std::vector<uint8_t>
+      arrival_read;                // 0: the record has no arrival time of its own; arrival_us is the clock's
   std::vector<uint8_t> usable;     // 0: the row is in set_aside
   std::vector<uint8_t> has_event;  // 0: no event time could be read
   std::vector<PartitionIndex> partitions;

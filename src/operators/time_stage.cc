@@ -10,8 +10,6 @@
 namespace wrackline {
 namespace {
 
-enum class TimeRead : uint8_t { kOk, kMissing, kOutOfRange };
-
 // A local time to the instant that it names.
 int64_t to_instant(int64_t local_us, const TimeZone* zone) {
   return zone == nullptr ? local_us : zone->instant_of_local(local_us);
@@ -129,8 +127,10 @@ void TimeStage::read(const Batch& batch, PartitionIndex split, WallTime read_at,
   times.watermark_before.resize(batch.rows + 1);
   read_event_times(batch, times);
   times.arrival_known = options_.arrival.has_value();
-  for (const uint32_t row : read_arrival_times(batch, read_at, times.arrival_us)) {
-    if (times.usable[row] == 0) continue;
+  times.arrival_read.assign(batch.rows, options_.arrival.has_value());
+  for (const auto [row, read] : read_arrival_times(batch, read_at, times.arrival_us)) {
+    times.arrival_read[row] = 0;
+    if (read == TimeRead::kMissing || times.usable[row] == 0) continue;
     times.usable[row] = 0;
     times.set_aside.push_back({row, Reason::kOutOfRange,
                                format("the arrival time {} is outside the range of times",
@@ -165,23 +165,24 @@ void TimeStage::read_event_times(const Batch& batch, RecordTimes& times) {
   }
 }
 
-// Returns the rows whose arrival time is out of range. A record without one arrived when it was read.
-std::vector<uint32_t> TimeStage::read_arrival_times(const Batch& batch, WallTime read_at,
-                                                    std::vector<int64_t>& arrival_us) const {
-  std::vector<uint32_t> out_of_range;
+// Returns the rows without an arrival time of their own and why; they arrived when they were read.
+std::vector<TimeStage::NoArrival> TimeStage::read_arrival_times(const Batch& batch, WallTime read_at,
+                                                                std::vector<int64_t>& arrival_us) const {
+  std::vector<NoArrival> without;
   arrival_us.resize(batch.rows);
   if (!options_.arrival) {
     std::fill(arrival_us.begin(), arrival_us.end(), read_at.micros());
-    return out_of_range;
+    return without;
   }
   const Column& column = batch.columns[options_.arrival->column];
-  if (read_plain(column, *options_.arrival, batch.rows, arrival_us)) return out_of_range;
+  if (read_plain(column, *options_.arrival, batch.rows, arrival_us)) return without;
   for (uint32_t row = 0; row < batch.rows; ++row) {
     const TimeRead read = read_time(column, *options_.arrival, row, arrival_us[row]);
-    if (read != TimeRead::kOk) arrival_us[row] = read_at.micros();
-    if (read == TimeRead::kOutOfRange) out_of_range.push_back(row);
+    if (read == TimeRead::kOk) continue;
+    arrival_us[row] = read_at.micros();
+    without.push_back({row, read});
   }
-  return out_of_range;
+  return without;
 }
 
 void TimeStage::read_partitions(const Batch& batch, PartitionIndex split, RecordTimes& times) {

@@ -39,6 +39,9 @@ struct TimeStageOptions {
   Duration max_future_accept = seconds(86400);
 };
 
+// What came of reading one time.
+enum class TimeRead : uint8_t { kOk, kMissing, kOutOfRange };
+
 class TimeStage {
  public:
   explicit TimeStage(TimeStageOptions options);
@@ -65,8 +68,12 @@ class TimeStage {
 
  private:
   void read_event_times(const Batch& batch, RecordTimes& times);
-  std::vector<uint32_t> read_arrival_times(const Batch& batch, WallTime read_at,
-                                           std::vector<int64_t>& arrival_us) const;
+  struct NoArrival {
+    uint32_t row;
+    TimeRead read;
+  };
+  std::vector<NoArrival> read_arrival_times(const Batch& batch, WallTime read_at,
+                                            std::vector<int64_t>& arrival_us) const;
   void read_partitions(const Batch& batch, PartitionIndex split, RecordTimes& times);
   void guard_future(const Batch& batch, RecordTimes& times);
 

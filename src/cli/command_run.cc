@@ -1,0 +1,59 @@
+#include <string>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/job_argument.h"
+#include "cli/run_report.h"
+#include "engine/engine.h"
+#include "env/signals.h"
+
+namespace wrackline::cli {
+
+int run(const RunCommand& command) {
+  auto job = read_job(command.job, command.set, command.follow);
+  if (!job) return report(job.error());
+  for (const std::string& warning : job->warnings) notice("warning: " + warning);
+
+  ProgressLine progress;
+  engine::EngineOptions options;
+  const bool keep = command.state != "none";
+  if (keep)
+    options.state_directory = command.state.empty() ? engine::default_state_directory(*job) : command.state;
+  options.flush_at_end = command.at_end == "flush";
+  options.tick_rows = command.tick_rows;
+  options.stdout_format = command.format.empty() && command.json ? "jsonl" : command.format;
+  options.on_progress = [&](const runtime::Progress& p) { progress.show(p); };
+  options.on_notice = [&](const std::string& text) {
+    progress.clear();
+    notice(text);
+  };
+  const std::string state = options.state_directory;
+  auto engine = engine::Engine::make(std::move(*job), std::move(options));
+  if (!engine) return report(engine.error());
+  env::handle_stop_signals([](void* e) { static_cast<engine::Engine*>(e)->request_stop(); }, engine->get());
+  auto result = (*engine)->run();
+  progress.clear();
+  if (!result) return report(result.error());
+
+  const int64_t ledgered = (*engine)->ledger().size();
+  if (command.json) {
+    print(balance_json(*result) + "\n");
+  } else {
+    std::fputs(balance_text(*result).c_str(), stderr);
+    if (ledgered > 0 && !state.empty()) {
+      std::fputs(format("ledger: {} entries in {} (wrackline ledger list --state {})\n",
+                        with_thousands(ledgered), state, state)
+                     .c_str(),
+                 stderr);
+    }
+  }
+  if (ledgered > 0 && state.empty()) {
+    notice(format(
+        "warning: {} ledger entries were counted but not kept; name a directory with --state to keep them",
+        with_thousands(ledgered)));
+  }
+  return result->balanced() ? kDone : kFailed;
+}
+
+}  // namespace wrackline::cli

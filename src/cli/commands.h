@@ -1,0 +1,99 @@
+// The commands: what each takes from the command line, and the function that does it. One file per command.
+//
+// Every function returns the exit code: 0 done, 1 failed, 2 usage, 3 verdict not clean. Results go to
+// standard output, everything else to standard error; with `json`, standard output carries one JSON document
+// and nothing else (`run`: the rows of stdout sinks first, then the document as the last line).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace wrackline::cli {
+
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kUsage = 2;
+inline constexpr int kNotClean = 3;
+
+struct RunCommand {
+  std::string job;
+  std::string state;             // "" the default, "none" keeps nothing
+  std::vector<std::string> set;  // source.option=value
+  bool follow = false;
+  std::string at_end = "flush";  // flush | hold
+  std::string format;            // of rows on standard output
+  uint64_t tick_rows = 4096;
+  bool json = false;
+};
+int run(const RunCommand& command);
+
+struct CheckCommand {
+  std::string job;
+  std::vector<std::string> set;
+  bool json = false;
+};
+int check(const CheckCommand& command);
+
+// What measure and budget share: where the records are and which columns say when.
+struct InputArguments {
+  std::vector<std::string> paths;
+  std::string format;
+  std::string event_time;
+  std::string arrival_time;
+  std::string partition;
+  std::string time_unit;
+  std::string time_zone;
+  std::optional<int64_t> time_missing;
+  std::string delimiter = ",";
+  std::string order_by = "input";  // input | arrival
+  std::string max_future_skew = "5 min";
+};
+
+struct MeasureCommand {
+  InputArguments input;
+  bool json = false;
+};
+int measure(const MeasureCommand& command);
+
+struct BudgetCommand {
+  InputArguments input;
+  std::string window;
+  std::string slide;
+  std::string offset;
+  std::string key;
+  std::optional<int64_t> keys;
+  std::string target_late = "1%";
+  std::string tail = "99.9%";
+  std::string rule = "exact";
+  bool json = false;
+};
+int budget(const BudgetCommand& command);
+
+struct LedgerCommand {
+  std::string action;  // list | show | export
+  std::string state;
+  std::string view;
+  std::string window;
+  std::string reason;
+  std::optional<int64_t> seq;
+  std::optional<int64_t> limit;
+  std::optional<int64_t> generation;
+  std::string format = "jsonl";  // export
+  bool json = false;
+};
+int ledger(const LedgerCommand& command);
+
+struct GenerateCommand {
+  std::string kind;  // bids | clicks | sensors
+  uint64_t rows = 100000;
+  uint64_t seed = 1;
+  std::string late = "pareto";
+  std::string truth;  // path of the truth document
+};
+int generate(const GenerateCommand& command);
+
+}  // namespace wrackline::cli

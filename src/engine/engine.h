@@ -1,0 +1,55 @@
+// From a job to a running engine: makes sources, sinks and ledger, and hands the plan to the runner.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "env/clock.h"
+#include "ledger/ledger.h"
+#include "runtime/runner.h"
+#include "sql/job.h"
+
+namespace wrackline::engine {
+
+struct EngineOptions {
+  std::string state_directory;  // of the ledger; empty keeps nothing
+  bool flush_at_end = true;     // false: the end of bounded input holds the watermark
+  size_t tick_rows = 4096;      // most records in a tick
+  std::string stdout_format;    // "" (table on a terminal, else jsonl) | "table" | "jsonl" | "csv"
+  std::function<void(const runtime::Progress&)> on_progress;
+  std::function<void(const std::string&)> on_notice;
+};
+
+class Engine {
+ public:
+  // Errors: what the job names but the world does not have: files, folders, a state directory in use.
+  static Result<std::unique_ptr<Engine>> make(sql::Job job, EngineOptions options,
+                                              env::Clock& clock = env::system_clock());
+  ~Engine();
+
+  // Runs the job to its end, or until request_stop(). Call it once.
+  Result<runtime::RunReport> run();
+  // From any thread or a signal handler: the current tick is finished and committed, then run() returns.
+  void request_stop();
+  ledger::Ledger& ledger() { return *ledger_; }
+
+ private:
+  Engine(sql::Job job, EngineOptions options, std::unique_ptr<ledger::Ledger> ledger, env::Clock& clock);
+  Result<std::vector<runtime::SourcePlan>> plan();
+
+  sql::Job job_;
+  EngineOptions options_;
+  std::unique_ptr<ledger::Ledger> ledger_;
+  env::Clock& clock_;
+  std::unique_ptr<runtime::Runner> runner_;
+};
+
+// The folder that paths of the job are relative to: that of the job file ("" for the current one).
+std::string job_folder(const sql::Job& job);
+// The state directory when none is named: beside the job file, "clicks.state" for "clicks.sql"; "" for a job
+// from "-".
+std::string default_state_directory(const sql::Job& job);
+
+}  // namespace wrackline::engine

@@ -1,0 +1,311 @@
+#include "engine/measurement.h"
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "base/text.h"
+#include "connectors/file_source.h"
+#include "formats/parser.h"
+#include "runtime/input.h"
+
+namespace wrackline::engine {
+namespace {
+
+constexpr int64_t kProgressEveryUs = 200'000;
+constexpr size_t kRowsPerStep = 4096;
+
+// The columns that measuring reads, each once.
+struct Columns {
+  std::vector<Field> fields;
+  size_t event = 0;
+  std::optional<size_t> arrival;
+  std::optional<size_t> partition;
+  std::optional<size_t> key;
+};
+
+size_t add_field(std::vector<Field>& fields, const std::string& name, Type type) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) return i;
+  }
+  fields.push_back({name, type});
+  return fields.size() - 1;
+}
+
+Type time_type(const std::optional<TimeUnit>& unit) {
+  if (!unit) return Type::timestamptz();
+  // Seconds often carry a fraction; the finer units are whole numbers.
+  return *unit == TimeUnit::kSeconds ? Type::numeric() : Type::bigint();
+}
+
+Columns columns_of(const MeasureInput& input) {
+  Columns columns;
+  columns.event = add_field(columns.fields, input.event_time, time_type(input.time_unit));
+  if (input.arrival_time) {
+    columns.arrival = add_field(columns.fields, *input.arrival_time, time_type(input.time_unit));
+  }
+  if (input.partition) columns.partition = add_field(columns.fields, *input.partition, Type::text());
+  if (input.key) columns.key = add_field(columns.fields, *input.key, Type::text());
+  return columns;
+}
+
+// Takes the judged records one step at a time.
+class Collector {
+ public:
+  virtual ~Collector() = default;
+  virtual PartitionId partition(std::string_view name) = 0;
+  virtual std::expected<void, std::string> add(const DelayBatch& batch) = 0;
+  virtual void end_partition(PartitionId) {}
+};
+
+class Measurement {
+ public:
+  Measurement(const MeasureInput& input, env::Clock& clock)
+      : request_(input), columns_(columns_of(input)), clock_(clock) {}
+
+  Status run(Collector& collector, const OnProgress& on_progress);
+
+  RejectedCounts rejected;
+  int64_t records = 0;
+  double seconds = 0;
+  std::vector<std::string> notices;
+
+ private:
+  Result<std::unique_ptr<runtime::Input>> open() const;
+  Status add(const runtime::Input::Step& step, Collector& collector);
+  void count_rejected(const runtime::Input::Step& step);
+  void hash_keys(const Batch& batch, size_t begin, size_t end);
+  Status check_found(const runtime::Input& input) const;
+
+  const MeasureInput& request_;
+  Columns columns_;
+  env::Clock& clock_;
+  std::vector<PartitionId> ids_;  // of the input's partitions
+  std::vector<PartitionId> row_ids_;
+  std::vector<int64_t> event_us_;
+  std::vector<int64_t> arrival_us_;
+  std::vector<uint8_t> has_arrival_;
+  std::vector<uint64_t> key_hash_;
+  int64_t without_event_ = 0;
+};
+
+Result<std::unique_ptr<runtime::Input>> Measurement::open() const {
+  connectors::FileSourceOptions files;
+  files.paths = request_.paths;
+  if (!request_.format.empty()) WRACKLINE_ASSIGN(files.format, formats::parse_format(request_.format));
+  files.parser.fields = columns_.fields;
+  files.parser.time_zone = request_.time_zone;
+  files.parser.delimiter = request_.delimiter;
+  WRACKLINE_ASSIGN(auto source, connectors::make_file_source(std::move(files)));
+  runtime::InputOptions options;
+  options.name = "input";
+  options.fields = columns_.fields;
+  const auto time_column = [&](size_t column) {
+    return TimeColumnOptions{.column = column,
+                             .unit = request_.time_unit,
+                             .zone = request_.time_zone,
+                             .missing = request_.time_missing};
+  };
+  options.times.event = time_column(columns_.event);
+  if (columns_.arrival) options.times.arrival = time_column(*columns_.arrival);
+  options.times.partition_column = columns_.partition;
+  options.times.max_future_skew = request_.max_future_skew;
+  options.times.max_future_accept =
+      Duration::infinite();  // an absurd clock is what measuring is there to show
+  options.in_arrival_order = request_.in_arrival_order;
+  options.alignment = request_.alignment;
+  options.rows_max = kRowsPerStep;
+  return std::make_unique<runtime::Input>(std::move(options), std::move(source), clock_);
+}
+
+Status Measurement::run(Collector& collector, const OnProgress& on_progress) {
+  WRACKLINE_ASSIGN(auto input, open());
+  WRACKLINE_TRY(input->open());
+  const int64_t started_us = clock_.monotonic_us();
+  int64_t progressed_us = started_us;
+  const auto report = [&](int64_t now) {
+    if (!on_progress) return;
+    runtime::Progress progress;
+    progress.rows = records;
+    progress.bytes_read = input->bytes_read();
+    progress.bytes_total = input->bytes_total();
+    progress.seconds = static_cast<double>(now - started_us) / 1e6;
+    progress.watermark = input->stage().tracker().watermark();
+    on_progress(progress);
+  };
+  for (;;) {
+    const std::vector<std::string>& names = input->stage().partition_names();
+    while (ids_.size() < names.size()) ids_.push_back(collector.partition(names[ids_.size()]));
+    WRACKLINE_ASSIGN(const runtime::Input::Step step, input->next());
+    for (std::string& notice : input->take_notices()) notices.push_back(std::move(notice));
+    if (step.kind == runtime::Input::StepKind::kEnded) break;
+    if (step.kind == runtime::Input::StepKind::kQuiet) {
+      clock_.sleep(millis(20));
+      continue;
+    }
+    if (step.ended) collector.end_partition(ids_[*step.ended]);
+    if (step.kind != runtime::Input::StepKind::kRecords) continue;
+    while (ids_.size() < names.size()) ids_.push_back(collector.partition(names[ids_.size()]));
+    WRACKLINE_TRY(add(step, collector));
+    if (const int64_t now = clock_.monotonic_us(); now - progressed_us >= kProgressEveryUs) {
+      progressed_us = now;
+      report(now);
+    }
+  }
+  seconds = static_cast<double>(clock_.monotonic_us() - started_us) / 1e6;
+  report(clock_.monotonic_us());
+  return check_found(*input);
+}
+
+Status Measurement::add(const runtime::Input::Step& step, Collector& collector) {
+  count_rejected(step);
+  const RecordTimes& times = *step.times;
+  const size_t rows = step.end - step.begin;
+  DelayBatch batch;
+  const bool one_partition = times.partitions.size() == 1;
+  if (one_partition) {
+    batch.partition = ids_[times.partitions[0]];
+  } else {
+    row_ids_.resize(rows);
+    for (size_t i = 0; i < rows; ++i) row_ids_[i] = ids_[times.partitions[step.begin + i]];
+    batch.partitions = row_ids_;
+  }
+  const auto piece = [&](const auto& all) { return std::span(all).subspan(step.begin, rows); };
+  batch.event_us = piece(times.event_us);
+  if (columns_.arrival) {
+    batch.arrival_us = piece(times.arrival_us);
+    const Column& arrival = step.batch->columns[*columns_.arrival];
+    if (arrival.has_nulls() || request_.time_missing) {
+      has_arrival_.resize(rows);
+      for (size_t i = 0; i < rows; ++i) has_arrival_[i] = times.arrival_read[step.begin + i];
+      batch.has_arrival = has_arrival_;
+    }
+  }
+  if (columns_.key) {
+    hash_keys(*step.batch, step.begin, step.end);
+    batch.key_hash = key_hash_;
+  }
+  // Rows that have no usable time are rare: leave them out by copying the rest together.
+  const auto usable = piece(times.usable);
+  if (std::ranges::find(usable, uint8_t{0}) != usable.end()) {
+    size_t kept = 0;
+    const bool by_row = !batch.partitions.empty();
+    const bool some_arrivals = !batch.has_arrival.empty();
+    event_us_.assign(batch.event_us.begin(), batch.event_us.end());
+    arrival_us_.assign(batch.arrival_us.begin(), batch.arrival_us.end());
+    for (size_t i = 0; i < rows; ++i) {
+      if (usable[i] == 0) continue;
+      event_us_[kept] = event_us_[i];
+      if (columns_.arrival) arrival_us_[kept] = arrival_us_[i];
+      if (by_row) row_ids_[kept] = row_ids_[i];
+      if (some_arrivals) has_arrival_[kept] = has_arrival_[i];
+      if (columns_.key) key_hash_[kept] = key_hash_[i];
+      ++kept;
+    }
+    batch.event_us = std::span<const int64_t>(event_us_).first(kept);
+    if (columns_.arrival) batch.arrival_us = std::span<const int64_t>(arrival_us_).first(kept);
+    if (by_row) batch.partitions = std::span<const PartitionId>(row_ids_).first(kept);
+    if (some_arrivals) batch.has_arrival = std::span<const uint8_t>(has_arrival_).first(kept);
+    if (columns_.key) batch.key_hash = std::span<const uint64_t>(key_hash_).first(kept);
+  }
+  if (batch.event_us.empty()) return {};
+  if (auto added = collector.add(batch); !added) return fail(ErrorCode::kUnavailable, added.error());
+  return {};
+}
+
+void Measurement::count_rejected(const runtime::Input::Step& step) {
+  records += static_cast<int64_t>(step.end - step.begin);
+  for (const SetAside& aside : step.times->set_aside) {
+    if (aside.row < step.begin || aside.row >= step.end) continue;
+    ++rejected[aside.reason];
+    without_event_ += aside.reason == Reason::kNoEventTime;
+  }
+  if (step.end != step.batch->rows) return;
+  records += static_cast<int64_t>(step.batch->rejects.size());
+  for (const Reject& reject : step.batch->rejects) {
+    ++rejected[reject.reason];
+    if (rejected[reject.reason] <= 3) {
+      notices.push_back(format("file \"{}\", line {}: {}: {}", step.batch->file, reject.line,
+                               to_string(reject.reason), reject.detail));
+    }
+  }
+}
+
+void Measurement::hash_keys(const Batch& batch, size_t begin, size_t end) {
+  const Column& keys = batch.columns[*columns_.key];
+  const std::span<const std::string_view> values = keys.values<std::string_view>();
+  key_hash_.resize(end - begin);
+  for (size_t row = begin; row < end; ++row) {
+    key_hash_[row - begin] = keys.is_null(row) ? 0 : std::hash<std::string_view>{}(values[row]);
+  }
+}
+
+Status Measurement::check_found(const runtime::Input& input) const {
+  if (records == 0) {
+    return fail(ErrorCode::kData, "the input has no records", {}, "Check the path and the format.");
+  }
+  if (without_event_ < records) return {};
+  const std::vector<std::string> seen = input.fields_seen();
+  std::vector<std::string_view> names(seen.begin(), seen.end());
+  std::string list;
+  for (const std::string& name : seen) list += format("{}\"{}\"", list.empty() ? "" : ", ", name);
+  const std::string nearest = nearest_name(request_.event_time, names);
+  return fail(ErrorCode::kNotFound, format("no record has the event-time column \"{}\"", request_.event_time),
+              list.empty() ? std::string() : format("The records have {}.", list),
+              nearest.empty() ? "Name the column with --event-time."
+                              : format("Did you mean --event-time {}?", nearest));
+}
+
+class ProfileCollector : public Collector {
+ public:
+  explicit ProfileCollector(ProfileOptions options) : profile(std::move(options)) {}
+  PartitionId partition(std::string_view name) override { return profile.partition(name); }
+  std::expected<void, std::string> add(const DelayBatch& batch) override { return profile.add(batch); }
+  DelayProfile profile;
+};
+
+class BudgetCollector : public Collector {
+ public:
+  BudgetCollector(BudgetOptions options, bool registered)
+      : budget(std::move(options)), registered_(registered) {}
+  PartitionId partition(std::string_view name) override {
+    return registered_ ? budget.register_partition(name) : budget.partition(name);
+  }
+  std::expected<void, std::string> add(const DelayBatch& batch) override { return budget.add(batch); }
+  void end_partition(PartitionId id) override { budget.end_partition(id); }
+  LatenessBudget budget;
+
+ private:
+  bool registered_;  // files are known before the first record, a column's values are not
+};
+
+}  // namespace
+
+Result<MeasureResult> measure(const MeasureInput& input, ProfileOptions options,
+                              const OnProgress& on_progress, env::Clock& clock) {
+  options.max_future_skew = input.max_future_skew;
+  if (input.time_unit) options.time_unit = to_string(*input.time_unit);
+  ProfileCollector collector(std::move(options));
+  Measurement measurement(input, clock);
+  WRACKLINE_TRY(measurement.run(collector, on_progress));
+  auto report = collector.profile.finish();
+  if (!report) return fail(ErrorCode::kUnavailable, report.error());
+  return MeasureResult{std::move(*report), std::move(measurement.rejected), measurement.records,
+                       measurement.seconds, std::move(measurement.notices)};
+}
+
+Result<BudgetResult> budget(const MeasureInput& input, BudgetOptions options, const OnProgress& on_progress,
+                            env::Clock& clock) {
+  options.profile.max_future_skew = input.max_future_skew;
+  if (input.time_unit) options.profile.time_unit = to_string(*input.time_unit);
+  BudgetCollector collector(std::move(options), !input.partition.has_value());
+  Measurement measurement(input, clock);
+  WRACKLINE_TRY(measurement.run(collector, on_progress));
+  auto report = collector.budget.finish();
+  if (!report) return fail(ErrorCode::kUnavailable, report.error());
+  return BudgetResult{std::move(*report), std::move(measurement.rejected), measurement.records,
+                      std::move(measurement.notices)};
+}
+
+}  // namespace wrackline::engine
