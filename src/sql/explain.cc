@@ -1,0 +1,274 @@
+#include "sql/explain.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
+#include "data/time_text.h"
+#include "expr/expr.h"
+
+namespace wrackline::sql {
+namespace {
+
+constexpr size_t kNameWidth = 17;
+constexpr size_t kValueWidth = 22;
+
+// Builds one paragraph: a title, rows of "name  value  origin", sentences.
+class Paragraph {
+ public:
+  Paragraph(const JobText& text, const Options& options) : text_(text), options_(options) {
+    out_ = format("{} \"{}\" (line {})\n", to_string(options.owner()), options.owner_name().text,
+                  text.place(options.owner_name().position).line);
+  }
+
+  void row(std::string_view name, std::string_view value, std::string_view note = {}) {
+    std::string line = format("  {:<{}}  {:<{}}  {}", name, kNameWidth, value, kValueWidth, note);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out_ += line + "\n";
+  }
+
+  // A row for an option: `value` is what holds, the note says where it came from.
+  void option(std::string_view name, std::string_view value, std::string_view note = {}) {
+    std::string origin = note.empty() ? std::string() : std::string(note) + ", ";
+    const Options::Given* given = options_.find(name);
+    if (given == nullptr) {
+      origin += "default";
+    } else if (given->overridden) {
+      origin += format("--set {}.{}", options_.owner_name().text, name);
+    } else {
+      origin += format("line {}", text_.place(given->name_position).line);
+    }
+    row(name, value, "(" + origin + ")");
+  }
+
+  // Only if it was given.
+  void option_if_given(std::string_view name, std::string_view note = {}) {
+    if (options_.has(name)) option(name, printable(options_.text(name)), note);
+  }
+
+  void sentence(std::string_view text) { out_ += format("  {}\n", text); }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  const JobText& text_;
+  const Options& options_;
+  std::string out_;
+};
+
+std::string joined(std::span<const std::string> parts) {
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
+  return out;
+}
+
+std::string span_of(Duration span) {
+  return span_text(span.micros());
+}
+
+std::string_view switch_text(bool on) {
+  return on ? "on" : "off";
+}
+
+std::string time_note(const SourceSpec& source, const TimeColumn& time) {
+  std::string note = to_string(source.fields[time.column].type);
+  if (time.unit) note += format(" in {}", to_string(*time.unit));
+  if (time.zone != nullptr) note += format(" in zone {}", time.zone->name());
+  if (time.missing) note += format(", {} means no time", *time.missing);
+  return note;
+}
+
+void explain_input(Paragraph& out, const SourceSpec& source) {
+  const bool file = source.connector == SourceConnector::kFile;
+  out.option("connector", file ? "file" : "stdin");
+  if (file) out.option("path", joined(source.paths));
+  out.option("format", source.format.empty() ? "by the file's name" : source.format);
+  out.option_if_given("delimiter");
+  out.option_if_given("header");
+  out.option_if_given("null");
+  out.option("max_record_bytes", with_thousands(static_cast<int64_t>(source.record_bytes_max)));
+  if (file) {
+    const bool parallel = source.files == FilesMode::kParallel;
+    out.option("files", parallel ? "parallel" : "sequence",
+               parallel ? "side by side" : "one after the other");
+    out.option("order_by", source.order == InputOrder::kAsRead ? "as read" : "arrival_time");
+    out.option("follow", switch_text(source.follow));
+  }
+}
+
+void explain_times(Paragraph& out, const SourceSpec& source) {
+  out.option("event_time", source.fields[source.event_time.column].name,
+             time_note(source, source.event_time));
+  if (source.arrival_time) {
+    out.option("arrival_time", source.fields[source.arrival_time->column].name,
+               time_note(source, *source.arrival_time));
+  } else {
+    out.option("arrival_time", "the time of reading");
+  }
+  if (source.time_zone != nullptr) out.option("time_zone", source.time_zone->name());
+  if (source.partition) {
+    out.option("partition", source.fields[*source.partition].name, "each value has its own watermark");
+  } else if (source.connector == SourceConnector::kStdin) {
+    out.option("partition", "one");
+  } else {
+    out.option("partition", source.files == FilesMode::kParallel ? "each file" : "one");
+  }
+}
+
+std::string column_list(const SourceSpec& source, bool needed) {
+  std::string out;
+  for (const Field& field : source.fields) {
+    if (field.needed == needed)
+      out += format("{}{} {}", out.empty() ? "" : ", ", field.name, to_string(field.type));
+  }
+  return out;
+}
+
+std::string explain_source(const JobText& text, const BoundSource& bound) {
+  const SourceSpec& source = bound.spec;
+  Paragraph out(text, bound.options);
+  explain_input(out, source);
+  explain_times(out, source);
+  out.option("watermark_delay", span_of(source.watermark_delay));
+  out.option("max_future_skew", span_of(source.max_future_skew));
+  out.option("max_future_accept", span_of(source.max_future_accept));
+  out.option("idle_timeout", span_of(source.idle_timeout),
+             source.follow || source.connector == SourceConnector::kStdin ? "" : "live input only");
+  out.option("idle_close", "off");
+  out.row("columns read", column_list(source, true));
+  if (const std::string unread = column_list(source, false); !unread.empty())
+    out.row("columns unused", unread);
+  out.sentence(format(
+      "The watermark of a partition stays {} behind its newest event time; the slowest partition holds the "
+      "others.",
+      span_of(source.watermark_delay)));
+  out.sentence(format(
+      "An event time more than {} ahead of its arrival does not move it; one more than {} ahead goes to the "
+      "ledger as future.",
+      span_of(source.max_future_skew), span_of(source.max_future_accept)));
+  return out.take();
+}
+
+std::string sealed_in_words(const ViewSpec& view) {
+  const auto dropped = view.drop.find(Reason::kLate);
+  if (dropped != view.drop.end() && dropped->second) return "is counted and dropped";
+  if (!view.ledger_horizon) return "goes to the ledger";
+  return format("goes to the ledger, up to {} late", span_of(*view.ledger_horizon));
+}
+
+std::string dropped_reasons(const ViewSpec& view) {
+  std::vector<std::string> names;
+  for (const auto& [reason, dropped] : view.drop) {
+    if (dropped) names.emplace_back(to_string(reason));
+  }
+  return joined(names);
+}
+
+std::string identity_note(const ViewColumn& column) {
+  const auto index = column.expression->column;
+  return !column.identity ? "" : index < 2 ? "the window" : "key";
+}
+
+void explain_query(Paragraph& out, const BoundView& bound, const SourceSpec& source) {
+  const ViewSpec& view = bound.spec;
+  out.row("reads", format("source \"{}\"", source.name));
+  out.row("window", format("tumbling, {}", span_of(view.window_size)),
+          view.window_offset == Duration()
+              ? ""
+              : format("starts {} after full multiples", span_of(view.window_offset)));
+  if (view.where) out.row("where", bound.syntax->where_text);
+  out.row("keys", view.keys.empty() ? "(none: one row a window)" : joined(view.key_names));
+  for (size_t i = 0; i < view.columns.size(); ++i) {
+    const ViewColumn& column = view.columns[i];
+    const std::string note = identity_note(column);
+    out.row(i == 0 ? "columns" : "", format("{} {}", column.name, to_string(column.expression->type)),
+            note.empty() ? "= " + bound.syntax->items[i].text : note);
+  }
+}
+
+std::string explain_view(const JobText& text, const BoundView& bound, std::span<const BoundSource> sources,
+                         bool printed) {
+  const ViewSpec& view = bound.spec;
+  Paragraph out(text, bound.options);
+  explain_query(out, bound, sources[view.source].spec);
+  const std::string_view late = view.late == LatePolicy::kCorrect  ? "correct"
+                                : view.late == LatePolicy::kLedger ? "ledger"
+                                                                   : "drop";
+  out.option("late", late);
+  out.option("allowed_lateness", span_of(view.allowed_lateness));
+  if (view.late != LatePolicy::kDrop)
+    out.option("ledger_horizon", view.ledger_horizon ? span_of(*view.ledger_horizon) : "unlimited");
+  if (const std::string dropped = dropped_reasons(view); !dropped.empty()) {
+    out.option("drop", dropped, bound.options.has("drop") ? "" : "late = 'drop'");
+  } else {
+    out.option("drop", "nothing");
+  }
+  out.sentence(late_policy_in_words(view));
+  if (printed) out.sentence("No INSERT names the view: it prints to standard output.");
+  return out.take();
+}
+
+std::string mode_in_words(const SinkSpec& sink) {
+  if (sink.mode == "append") return "Takes first versions only.";
+  if (sink.mode == "changelog")
+    return "A correction is a retract of the old row, then an insert of the new one.";
+  return "A correction is an update of the row with the new absolute values.";
+}
+
+std::string explain_sink(const JobText& text, const BoundSink& bound, std::string_view view) {
+  const SinkSpec& sink = bound.spec;
+  Paragraph out(text, bound.options);
+  out.row("takes", view.empty() ? "(nothing: no INSERT names it)" : format("view \"{}\"", view));
+  switch (sink.connector) {
+    case SinkConnector::kStdout:
+      out.option("connector", "stdout");
+      out.option("format", sink.format.empty() ? "table on a terminal, else jsonl" : sink.format);
+      break;
+    case SinkConnector::kFile:
+      out.option("connector", "file");
+      out.option("path", sink.path);
+      out.option("format", sink.format.empty() ? "by the file's name" : sink.format);
+      break;
+    case SinkConnector::kSqlite:
+      out.option("connector", "sqlite");
+      out.option("path", sink.path);
+      out.option("table", sink.table);
+      break;
+  }
+  out.option("mode", sink.mode);
+  out.sentence(mode_in_words(sink));
+  return out.take();
+}
+
+}  // namespace
+
+std::string late_policy_in_words(const ViewSpec& view) {
+  const std::string on_time = "A record is on time while the watermark has not reached the end of its window";
+  if (can_correct(view)) {
+    return format("{}; for {} more it corrects the published row; after that it {}.", on_time,
+                  span_of(view.allowed_lateness), sealed_in_words(view));
+  }
+  return format("{}; after that it {}.", on_time, sealed_in_words(view));
+}
+
+std::string explain(const JobText& text, std::span<const BoundSource> sources,
+                    std::span<const BoundView> views, std::span<const BoundSink> sinks,
+                    std::span<const InsertSpec> inserts) {
+  std::vector<std::string> paragraphs;
+  for (const BoundSource& source : sources) paragraphs.push_back(explain_source(text, source));
+  for (size_t i = 0; i < views.size(); ++i) {
+    const bool inserted =
+        std::ranges::any_of(inserts, [&](const InsertSpec& insert) { return insert.view == i; });
+    paragraphs.push_back(explain_view(text, views[i], sources, !inserted));
+  }
+  for (size_t i = 0; i < sinks.size(); ++i) {
+    const auto insert = std::ranges::find(inserts, i, &InsertSpec::sink);
+    paragraphs.push_back(
+        explain_sink(text, sinks[i], insert == inserts.end() ? "" : views[insert->view].spec.name));
+  }
+  std::string out;
+  for (const std::string& paragraph : paragraphs) out += (out.empty() ? "" : "\n") + paragraph;
+  return out;
+}
+
+}  // namespace wrackline::sql
