@@ -6,7 +6,7 @@
 #include "cli/job_argument.h"
 #include "cli/run_report.h"
 #include "engine/engine.h"
-#include "env/signals.h"
+#include "env/stop_signals.h"
 
 namespace wrackline::cli {
 
@@ -31,7 +31,8 @@ int run(const RunCommand& command) {
   const std::string state = options.state_directory;
   auto engine = engine::Engine::make(std::move(*job), std::move(options));
   if (!engine) return report(engine.error());
-  env::handle_stop_signals([](void* e) { static_cast<engine::Engine*>(e)->request_stop(); }, engine->get());
+  const env::StopSignals signals([](void* e) { static_cast<engine::Engine*>(e)->request_stop(); },
+                                 engine->get());
   auto result = (*engine)->run();
   progress.clear();
   if (!result) return report(result.error());
@@ -53,6 +54,7 @@ int run(const RunCommand& command) {
         "warning: {} ledger entries were counted but not kept; name a directory with --state to keep them",
         with_thousands(ledgered)));
   }
+  if (signals.requested()) return 128 + signals.signal();
   return result->balanced() ? kDone : kFailed;
 }
 

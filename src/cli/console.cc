@@ -3,13 +3,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
 #include "base/text.h"
 #include "connectors/sink_stdout.h"
 #include "data/time_text.h"
+#include "env/file.h"
 #include "env/terminal.h"
 
 namespace wrackline::cli {
@@ -33,37 +32,20 @@ void print(std::string_view text) {
 }
 
 Result<std::string> read_text_file(const std::string& path, size_t bytes_max) {
+  if (path != "-") return env::read_file(path, bytes_max);
   std::string text;
-  const auto read_all = [&](std::istream& in) {
-    char piece[65536];
-    while (in.read(piece, sizeof piece) || in.gcount() > 0) {
-      text.append(piece, static_cast<size_t>(in.gcount()));
-      if (text.size() > bytes_max) break;
+  char piece[65536];
+  while (std::cin.read(piece, sizeof piece) || std::cin.gcount() > 0) {
+    text.append(piece, static_cast<size_t>(std::cin.gcount()));
+    if (text.size() > bytes_max) {
+      return fail(ErrorCode::kOutOfRange, format("standard input has more than {} bytes", bytes_max), {},
+                  "A job is a page of SQL: check what was piped in.");
     }
-  };
-  if (path == "-") {
-    read_all(std::cin);
-  } else {
-    errno = 0;
-    std::ifstream in(path, std::ios::binary);
-    if (!in) return fail(system_error(format("cannot open job file \"{}\"", path), errno));
-    in.peek();
-    if (in.bad() || (in.fail() && !in.eof())) {
-      return fail(system_error(format("cannot read job file \"{}\"", path), errno == 0 ? EIO : errno));
-    }
-    in.clear();
-    read_all(in);
-  }
-  if (text.size() > bytes_max) {
-    return fail(ErrorCode::kInvalid,
-                format("job file \"{}\" is larger than {} bytes", path,
-                       with_thousands(static_cast<int64_t>(bytes_max))),
-                {}, "A job is a page of SQL: check that this is the right file.");
   }
   return text;
 }
 
-ProgressLine::ProgressLine() : enabled_(env::is_terminal(env::kStandardError)) {}
+ProgressLine::ProgressLine() : enabled_(env::is_terminal(env::StandardStream::kError)) {}
 
 void ProgressLine::show(const runtime::Progress& progress) {
   if (!enabled_ || progress.seconds < 1) return;
@@ -79,7 +61,7 @@ void ProgressLine::show(const runtime::Progress& progress) {
     line += ", watermark " + timestamp_text(progress.watermark.micros());
   }
   if (progress.late > 0) line += format(", late {}", with_thousands(progress.late));
-  const size_t width = env::terminal_width(env::kStandardError);
+  const size_t width = env::terminal_width(env::StandardStream::kError);
   if (line.size() >= width) line.resize(width - 1);
   std::cerr << '\r' << line << "\x1b[K" << std::flush;
   shown_ = true;

@@ -14,6 +14,7 @@ namespace wrackline::engine {
 namespace {
 
 constexpr int64_t kProgressEveryUs = 200'000;
+constexpr int64_t kNoticesPerReason = 3;  // bad lines that are named; the rest is counted
 constexpr size_t kRowsPerStep = 4096;
 
 // The columns that measuring reads, each once.
@@ -93,7 +94,9 @@ class Measurement {
 Result<std::unique_ptr<runtime::Input>> Measurement::open() const {
   connectors::FileSourceOptions files;
   files.paths = request_.paths;
-  if (!request_.format.empty()) WRACKLINE_ASSIGN(files.format, formats::parse_format(request_.format));
+  if (!request_.format.empty()) {
+    WRACKLINE_ASSIGN(files.format, formats::parse_format(request_.format));
+  }
   files.parser.fields = columns_.fields;
   files.parser.time_zone = request_.time_zone;
   files.parser.delimiter = request_.delimiter;
@@ -218,14 +221,14 @@ void Measurement::count_rejected(const runtime::Input::Step& step) {
   records += static_cast<int64_t>(step.end - step.begin);
   for (const SetAside& aside : step.times->set_aside) {
     if (aside.row < step.begin || aside.row >= step.end) continue;
-    ++rejected[aside.reason];
+    ++rejected[std::string(to_string(aside.reason))];
     without_event_ += aside.reason == Reason::kNoEventTime;
   }
   if (step.end != step.batch->rows) return;
   records += static_cast<int64_t>(step.batch->rejects.size());
   for (const Reject& reject : step.batch->rejects) {
-    ++rejected[reject.reason];
-    if (rejected[reject.reason] <= 3) {
+    const int64_t count = ++rejected[std::string(to_string(reject.reason))];
+    if (count <= kNoticesPerReason) {
       notices.push_back(format("file \"{}\", line {}: {}: {}", step.batch->file, reject.line,
                                to_string(reject.reason), reject.detail));
     }

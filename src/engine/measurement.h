@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "data/batch.h"
 #include "data/time_text.h"
+#include "disorder/report_json.h"
 #include "env/clock.h"
 #include "runtime/runner.h"
 #include "wrackline/delay_profile.h"
@@ -35,13 +36,10 @@ struct MeasureInput {
   Duration alignment = seconds(60);  // how far one file may run ahead of another
 };
 
-// Records that no figure contains, by reason: unparseable, no event time, out of range, oversize.
-using RejectedCounts = std::map<Reason, int64_t>;
-
 struct MeasureResult {
   ProfileReport profile;
-  RejectedCounts rejected;
-  int64_t records = 0;  // read, rejected ones included
+  RejectedCounts rejected;  // records that no figure contains, by reason
+  int64_t records = 0;      // read, rejected ones included
   double seconds = 0;
   std::vector<std::string> notices;
 };

@@ -16,7 +16,9 @@ Result<std::unique_ptr<Source>> make_source(const sql::SourceSpec& spec, const s
   connectors::FileSourceOptions options;
   options.folder = folder;
   options.paths = spec.connector == sql::SourceConnector::kStdin ? std::vector<std::string>{"-"} : spec.paths;
-  if (!spec.format.empty()) WRACKLINE_ASSIGN(options.format, formats::parse_format(spec.format));
+  if (!spec.format.empty()) {
+    WRACKLINE_ASSIGN(options.format, formats::parse_format(spec.format));
+  }
   options.parser.fields = spec.fields;
   options.parser.time_zone = spec.time_zone;
   options.parser.record_bytes_max = spec.record_bytes_max;

@@ -1,17 +1,14 @@
-// Whether a person is at the other end, and how wide their window is.
+// What standard output and error are connected to.
 #pragma once
 
 #include <cstddef>
 
 namespace wrackline::env {
 
-inline constexpr int kStandardOutput = 1;
-inline constexpr int kStandardError = 2;
+enum class StandardStream { kInput = 0, kOutput = 1, kError = 2 };
 
-bool is_terminal(int descriptor);
-// Columns of the terminal, or `otherwise` when there is none.
-size_t terminal_width(int descriptor, size_t otherwise = 80);
-// True if the locale's character set is UTF-8, so that block characters will show.
-bool speaks_utf8();
+bool is_terminal(StandardStream stream);
+// Columns of the terminal; `otherwise` if it is none, or does not tell.
+size_t terminal_width(StandardStream stream, size_t otherwise = 80);
 
 }  // namespace wrackline::env

@@ -1,0 +1,281 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/version.h"
+
+namespace wrackline::cli {
+namespace {
+
+// The command that was chosen; empty until a subcommand's callback sets it.
+using Chosen = std::function<int()>;
+
+void add_run(CLI::App& app, RunCommand& command, Chosen& chosen) {
+  CLI::App* sub = app.add_subcommand("run", "Run a job; ends with the balance of every record");
+  sub->add_option("job", command.job, "job file, - for standard input")->required();
+  sub->add_option("--state", command.state,
+                  "directory of the ledger (default: beside the job file, clicks.state for clicks.sql); none "
+                  "keeps nothing");
+  sub->add_option("--set", command.set,
+                  "override an option of a source: source.option=value (may be repeated)")
+      ->allow_extra_args(false);
+  sub->add_flag("--follow", command.follow, "go on reading files that grow, until interrupted");
+  sub->add_option("--at-end", command.at_end, "what the end of bounded input does to open windows")
+      ->check(CLI::IsMember({"flush", "hold"}))
+      ->capture_default_str();
+  sub->add_option("--format", command.format,
+                  "rows on standard output (default: table on a terminal, else jsonl)")
+      ->check(CLI::IsMember({"table", "jsonl", "csv"}));
+  sub->add_option("--tick-rows", command.tick_rows, "most records in a tick")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20))
+      ->capture_default_str();
+  sub->add_flag("--json", command.json, "end with one JSON document on standard output");
+  sub->footer(
+      "Examples:\n"
+      "  wrackline run clicks.sql\n"
+      "  wrackline run clicks.sql --set clicks.path=today.jsonl --state /var/lib/clicks\n"
+      "  zcat clicks.jsonl.gz | wrackline run from_stdin.sql | jq 'select(._status == \"correction\")'");
+  sub->callback([&] { chosen = [&] { return run(command); }; });
+}
+
+void add_check(CLI::App& app, CheckCommand& command, Chosen& chosen) {
+  CLI::App* sub = app.add_subcommand("check", "Check a job and explain it; runs nothing");
+  sub->add_option("job", command.job, "job file, - for standard input")->required();
+  sub->add_option("--set", command.set,
+                  "override an option of a source: source.option=value (may be repeated)")
+      ->allow_extra_args(false);
+  sub->add_flag("--json", command.json, "one JSON document");
+  sub->footer("Examples:\n  wrackline check clicks.sql");
+  sub->callback([&] { chosen = [&] { return check(command); }; });
+}
+
+void add_input_options(CLI::App* sub, InputArguments& input) {
+  sub->add_option("input", input.paths, "files or globs, .gz and .zst too; - for standard input")->required();
+  sub->add_option("--event-time", input.event_time, "column that says when it happened")->required();
+  sub->add_option("--arrival-time", input.arrival_time, "column that says when it arrived");
+  sub->add_option("--partition", input.partition, "column that names the partition (default: the file)");
+  sub->add_option("--time-unit", input.time_unit, "unit of numeric times: s, ms, us or ns");
+  sub->add_option("--time-zone", input.time_zone, "zone of times without one, such as UTC or Europe/Vienna");
+  sub->add_option("--time-missing", input.time_missing, "number that means: no time");
+  sub->add_option("--format", input.format, "jsonl or csv (default: from the name)")
+      ->check(CLI::IsMember({"jsonl", "csv"}));
+  sub->add_option("--delimiter", input.delimiter, "of CSV")->capture_default_str();
+  sub->add_option("--order-by", input.order_by,
+                  "order of records: as in the input, or sorted by arrival time")
+      ->check(CLI::IsMember({"input", "arrival"}))
+      ->capture_default_str();
+  sub->add_option("--max-future-skew", input.max_future_skew,
+                  "event times further ahead of arrival do not move the watermark")
+      ->capture_default_str();
+}
+
+void add_measure(CLI::App& app, MeasureCommand& command, Chosen& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("measure", "Measure how late records are: delay and disorder, per partition");
+  add_input_options(sub, command.input);
+  sub->add_flag("--json", command.json, "one JSON document");
+  sub->footer(
+      "Examples:\n"
+      "  wrackline measure clicks.jsonl --event-time at --arrival-time received\n"
+      "  wrackline measure 'trips/*.csv.gz' --event-time event_ms --arrival-time arrival_ms --time-unit ms\n"
+      "  wrackline measure - --format jsonl --event-time at --partition device --json < clicks.jsonl | jq "
+      ".all");
+  sub->callback([&] { chosen = [&] { return measure(command); }; });
+}
+
+void add_budget(CLI::App& app, BudgetCommand& command, Chosen& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("budget", "Derive watermark delay and allowed lateness, and what they cost");
+  add_input_options(sub, command.input);
+  sub->add_option("--window", command.window,
+                  "size of the windows that the budget is for (default: judge records)");
+  sub->add_option("--slide", command.slide, "slide of hopping windows (default: the size)");
+  sub->add_option("--offset", command.offset, "offset of the windows");
+  sub->add_option("--key", command.key, "column of the grouping key, to count the state that windows need");
+  sub->add_option("--keys", command.keys, "expected number of grouping keys, instead of --key");
+  sub->add_option("--target-late", command.target_late, "share of records that may be late")
+      ->capture_default_str();
+  sub->add_option("--tail", command.tail, "share of records that must reach their window in the end")
+      ->capture_default_str();
+  sub->add_option("--rule", command.rule, "exact (on disorder), or the plain nearest-rank recipe on delays")
+      ->check(CLI::IsMember({"exact", "nearest-rank"}))
+      ->capture_default_str();
+  sub->add_flag("--json", command.json, "one JSON document");
+  sub->footer(
+      "Examples:\n"
+      "  wrackline budget clicks.jsonl --event-time at --arrival-time received --window '1 min' --key page\n"
+      "  wrackline budget clicks.jsonl --event-time at --arrival-time received --rule nearest-rank "
+      "--target-late 5%");
+  sub->callback([&] { chosen = [&] { return budget(command); }; });
+}
+
+void add_ledger(CLI::App& app, LedgerCommand& command, Chosen& chosen) {
+  CLI::App* sub = app.add_subcommand("ledger", "Every record that is in no result, and why");
+  sub->require_subcommand(1);
+  sub->footer(
+      "Examples:\n"
+      "  wrackline ledger list --state clicks.state --window 2024-05-01T12:00:00Z\n"
+      "  wrackline ledger show 17 --state clicks.state\n"
+      "  wrackline ledger export --state clicks.state --format csv > late.csv");
+  const auto add = [&](const char* action, const char* help) {
+    CLI::App* part = sub->add_subcommand(action, help);
+    part->add_option("--state", command.state, "state directory of the run")->required();
+    part->add_option("--generation", command.generation, "of an earlier start (default: the newest)");
+    part->callback([&command, &chosen, action] {
+      command.action = action;
+      chosen = [&command] { return ledger(command); };
+    });
+    return part;
+  };
+  const auto add_filters = [&](CLI::App* part) {
+    part->add_option("--view", command.view, "entries of this view only");
+    part->add_option("--window", command.window, "entries that missed the window that starts then");
+    part->add_option("--reason", command.reason, "entries with this reason only");
+    part->add_option("--limit", command.limit, "at most so many entries")->check(CLI::NonNegativeNumber);
+  };
+  CLI::App* list = add("list", "List entries");
+  add_filters(list);
+  list->add_flag("--json", command.json, "one JSON array");
+  CLI::App* show = add("show", "Show one entry with its payload");
+  show->add_option("seq", command.seq, "number of the entry")->required();
+  show->add_flag("--json", command.json, "one JSON document");
+  CLI::App* export_part = add("export", "Write entries as JSON lines or CSV");
+  add_filters(export_part);
+  export_part->add_option("--format", command.format, "jsonl or csv")->capture_default_str();
+}
+
+void add_generate(CLI::App& app, GenerateCommand& command, Chosen& chosen) {
+  CLI::App* sub = app.add_subcommand("generate", "Seeded records with a stated delay law, as JSON lines");
+  sub->add_option("kind", command.kind, "what to generate")
+      ->required()
+      ->check(CLI::IsMember({"bids", "clicks", "sensors"}));
+  sub->add_option("--rows", command.rows, "how many records")->capture_default_str();
+  sub->add_option("--seed", command.seed, "the same seed gives the same bytes")->capture_default_str();
+  sub->add_option("--late", command.late, "delay law")
+      ->check(CLI::IsMember({"none", "uniform", "pareto", "offline"}))
+      ->capture_default_str();
+  sub->add_option("--truth", command.truth, "write what the records must add up to into this file");
+  sub->footer(
+      "Delay laws (of 30 % of the records; the others arrive at once):\n"
+      "  none     all arrive at once            uniform  up to 10 s\n"
+      "  pareto   20 ms, alpha 1.1, at most 600 s\n"
+      "  offline  pareto, and 1 % held back for 1 to 8 hours\n"
+      "Examples:\n"
+      "  wrackline generate bids --rows 1000000 --seed 7 > bids.jsonl");
+  sub->callback([&] { chosen = [&] { return generate(command); }; });
+}
+
+// The words that can follow each command, for the shell. Written from the parser itself, so it cannot fall
+// behind.
+std::string bash_completion(const CLI::App& app) {
+  std::string script =
+      "# bash completion for wrackline: source <(wrackline completion bash)\n"
+      "_wrackline() {\n"
+      "  local current=${COMP_WORDS[COMP_CWORD]} command= words i\n"
+      "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
+      "    [[ ${COMP_WORDS[i]} == -* ]] || command+=${command:+ }${COMP_WORDS[i]}\n"
+      "  done\n"
+      "  case \"$command \" in\n";
+  const std::function<void(const CLI::App&, const std::string&)> add = [&](const CLI::App& part,
+                                                                           const std::string& path) {
+    for (const CLI::App* sub : part.get_subcommands({})) {
+      add(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name());
+    }
+    std::string words;
+    for (const CLI::App* sub : part.get_subcommands({})) words += " " + sub->get_name();
+    for (const CLI::Option* option : part.get_options()) {
+      for (const std::string& name : option->get_lnames()) words += " --" + name;
+    }
+    const std::string pattern = path.empty() ? "\" \"" : format("\"{} \"*", path);
+    script += format("    {}) words=\"{}\" ;;\n", pattern, words.empty() ? "" : words.substr(1));
+  };
+  add(app, "");
+  return script +
+         "    *) words= ;;\n"
+         "  esac\n"
+         "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+         "}\n"
+         "complete -o default -F _wrackline wrackline\n";
+}
+
+void add_completion(CLI::App& app, std::string& shell, Chosen& chosen) {
+  CLI::App* sub = app.add_subcommand("completion", "Print a completion script for the shell");
+  sub->add_option("shell", shell, "bash")->required()->check(CLI::IsMember({"bash"}));
+  sub->footer("Examples:\n  source <(wrackline completion bash)");
+  sub->callback([&] {
+    chosen = [&] {
+      print(bash_completion(app));
+      return kDone;
+    };
+  });
+}
+
+// Unknown words get the nearest known one.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* part = &app;
+  while (!part->get_subcommands().empty()) part = part->get_subcommands()[0];
+  std::string text = format("wrackline: {}\n", error.what());
+  std::vector<std::string> known;
+  for (const CLI::App* sub : part->get_subcommands({})) known.push_back(sub->get_name());
+  for (const CLI::Option* option : part->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  for (const std::string& word : part->remaining()) {
+    const std::string nearest = nearest_name(word.substr(0, word.find('=')), names);
+    if (!nearest.empty()) text += format("hint: did you mean \"{}\"?\n", nearest);
+  }
+  std::string path = part->get_name();
+  for (const CLI::App* up = part->get_parent(); up != nullptr; up = up->get_parent())
+    path = up->get_name() + " " + path;
+  return text + format("hint: `{} --help` lists what there is.\n", path);
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("The event-time stream processor that accounts for every record.", "wrackline");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("wrackline ") + kVersion);
+  app.footer(
+      "Examples:\n"
+      "  wrackline measure clicks.jsonl --event-time at --arrival-time received\n"
+      "  wrackline run clicks.sql\n"
+      "`wrackline COMMAND --help` has examples for each command.");
+  Chosen chosen;
+  RunCommand run_command;
+  CheckCommand check_command;
+  MeasureCommand measure_command;
+  BudgetCommand budget_command;
+  LedgerCommand ledger_command;
+  GenerateCommand generate_command;
+  std::string shell;
+  add_run(app, run_command, chosen);
+  add_check(app, check_command, chosen);
+  add_measure(app, measure_command, chosen);
+  add_budget(app, budget_command, chosen);
+  add_ledger(app, ledger_command, chosen);
+  add_generate(app, generate_command, chosen);
+  add_completion(app, shell, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    std::ostringstream text;
+    app.exit(success, text, text);
+    print(text.str());
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    std::cerr << usage_error(app, error);
+    return kUsage;
+  }
+  return chosen();
+}
+
+}  // namespace wrackline::cli
