@@ -68,6 +68,7 @@ class Reader {
       kind_ = Kind::kNumber;
       take_while(
           [](char x) { return std::isdigit(static_cast<unsigned char>(x)) != 0 || x == '.' || x == 'e'; });
+      if (token_.back() == 'e') take_exponent();
     } else if (c == '\'' || c == '"') {
       kind_ = c == '\'' ? Kind::kText : Kind::kQuoted;
       take_quoted(c);
@@ -88,6 +89,10 @@ class Reader {
   template <class Keep>
   void take_while(Keep keep) {
     while (at_ < text_.size() && keep(text_[at_])) token_ += text_[at_++];
+  }
+  void take_exponent() {
+    if (at_ < text_.size() && text_[at_] == '-') token_ += text_[at_++];
+    take_while([](char x) { return std::isdigit(static_cast<unsigned char>(x)) != 0; });
   }
   void take_quoted(char quote) {
     for (++at_; at_ < text_.size(); ++at_) {
@@ -122,7 +127,7 @@ class Reader {
   // NOT x, op x, or x followed by what can follow an operand.
   ExprPtr inner() {
     if (accept("not")) return unwrap(make_logical(ExprKind::kNot, list_of(operand()), 0));
-    if (kind_ == Kind::kSymbol && token_ != "(") {
+    if (kind_ == Kind::kSymbol && token_ != "(" && !starts_negative_number()) {
       const std::string name = take();
       return unwrap(make_call(name, list_of(operand()), 0));
     }
@@ -132,6 +137,10 @@ class Reader {
       if (!next) return left;
       left = std::move(next);
     }
+  }
+
+  bool starts_negative_number() const {
+    return is_symbol("-") && at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
   }
 
   ExprPtr followed(ExprPtr& left) {
@@ -194,6 +203,10 @@ class Reader {
   }
 
   ExprPtr primary() {
+    if (starts_negative_number()) {
+      advance();
+      return number("-" + take());
+    }
     if (kind_ == Kind::kNumber) return number(take());
     if (kind_ == Kind::kText) return make_unknown(take(), 0);
     if (kind_ == Kind::kColumn) {

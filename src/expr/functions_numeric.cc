@@ -2,8 +2,10 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "data/decimal.h"
+#include "expr/decimal_math.h"
 #include "expr/functions.h"
 #include "expr/integer_math.h"
 
@@ -81,6 +83,30 @@ int64_t integer_absolute(Row& row, int64_t a) {
   return a < 0 ? integer_negate<kBits>(row, a) : a;
 }
 
+// Greatest common divisor of the sizes; 2^63 is reported by the caller, as it does not fit a bigint.
+uint64_t common_divisor(int64_t a, int64_t b) {
+  const auto size = [](int64_t x) { return x < 0 ? -static_cast<uint64_t>(x) : static_cast<uint64_t>(x); };
+  return std::gcd(size(a), size(b));
+}
+template <int kBits>
+int64_t integer_gcd(Row& row, int64_t a, int64_t b) {
+  const uint64_t divisor = common_divisor(a, b);
+  if (divisor <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    return narrow<kBits>(row, static_cast<int64_t>(divisor));
+  }
+  row.out_of_range(integer_name<kBits>());
+  return 0;
+}
+template <int kBits>
+int64_t integer_lcm(Row& row, int64_t a, int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  const __int128 product = static_cast<__int128>(a) * b;
+  const __int128 multiple = (product < 0 ? -product : product) / common_divisor(a, b);
+  if (multiple == static_cast<int64_t>(multiple)) return narrow<kBits>(row, static_cast<int64_t>(multiple));
+  row.out_of_range(integer_name<kBits>());
+  return 0;
+}
+
 int64_t integer_and(int64_t a, int64_t b) {
   return a & b;
 }
@@ -129,6 +155,10 @@ void add_integer_functions(FunctionTable& table) {
   table.push_back({"+", {kType}, kType, map<same_value<int64_t>>, kTotal});
   for (const std::string_view name : {"abs", "@"})
     table.push_back({name, {kType}, kType, map<integer_absolute<kBits>>});
+  if constexpr (kBits > 16) {
+    table.push_back({"gcd", {kType, kType}, kType, map<integer_gcd<kBits>>});
+    table.push_back({"lcm", {kType, kType}, kType, map<integer_lcm<kBits>>});
+  }
   table.push_back({"&", {kType, kType}, kType, map<integer_and>, kTotal});
   table.push_back({"|", {kType, kType}, kType, map<integer_or>, kTotal});
   table.push_back({"#", {kType, kType}, kType, map<integer_xor>, kTotal});
@@ -361,6 +391,56 @@ Decimal decimal_at(Row& row, const Decimal& a, int64_t digits) {
   return decimal_or_fail(row, multiply({units, 0}, {unit, 0}));
 }
 
+Decimal decimal_sqrt(Row& row, const Decimal& a) {
+  if (a.unscaled >= 0) return decimal_or_fail(row, square_root(a));
+  row.fail(Reason::kOutOfRange, "cannot take square root of a negative number");
+  return {};
+}
+Decimal decimal_exp(Row& row, const Decimal& a) {
+  return decimal_or_fail(row, exponential(a));
+}
+
+bool has_logarithm(Row& row, const Decimal& a) {
+  if (a.unscaled == 0) row.fail(Reason::kOutOfRange, "cannot take logarithm of zero");
+  if (a.unscaled < 0) row.fail(Reason::kOutOfRange, "cannot take logarithm of a negative number");
+  return a.unscaled > 0;
+}
+Decimal decimal_ln(Row& row, const Decimal& a) {
+  return has_logarithm(row, a) ? decimal_or_fail(row, natural_logarithm(a)) : Decimal{};
+}
+Decimal decimal_log(Row& row, const Decimal& base, const Decimal& a) {
+  if (!has_logarithm(row, base) || !has_logarithm(row, a)) return {};
+  if (compare(base, decimal_from_int(1)) != 0) return decimal_or_fail(row, logarithm(base, a));
+  row.division_by_zero();
+  return {};
+}
+Decimal decimal_log10(Row& row, const Decimal& a) {
+  return decimal_log(row, decimal_from_int(10), a);
+}
+
+Decimal decimal_power(Row& row, const Decimal& a, const Decimal& b) {
+  if (a.unscaled == 0 && b.unscaled < 0) {
+    row.fail(Reason::kOutOfRange, "zero raised to a negative power is undefined");
+  } else if (a.unscaled < 0 && !is_whole(b)) {
+    row.fail(Reason::kOutOfRange, "a negative number raised to a non-integer power yields a complex result");
+  } else {
+    return decimal_or_fail(row, power(a, b));
+  }
+  return {};
+}
+
+// The whole part of the quotient.
+Decimal decimal_div(Row& row, const Decimal& a, const Decimal& b) {
+  if (b.unscaled == 0) {
+    row.division_by_zero();
+    return {};
+  }
+  const std::optional<Decimal> rest = remainder(a, b);
+  const std::optional<Decimal> multiple = rest ? subtract(a, *rest) : std::nullopt;
+  const std::optional<Decimal> quotient = multiple ? divide(*multiple, b) : std::nullopt;
+  return decimal_or_fail(row, quotient ? rescale(*quotient, 0) : std::nullopt);
+}
+
 void add_decimal_functions(FunctionTable& table) {
   const auto add = [&](std::string_view name, Kernel kernel, uint8_t traits = kPlain) {
     table.push_back({name, {kNumeric}, kNumeric, kernel, traits});
@@ -384,6 +464,14 @@ void add_decimal_functions(FunctionTable& table) {
   add("ceiling", map<decimal_ceil>);
   add("trunc", map<decimal_trunc>, kTotal);
   add("round", map<decimal_round>);
+  add("sqrt", map<decimal_sqrt>);
+  add("exp", map<decimal_exp>);
+  add("ln", map<decimal_ln>);
+  add("log", map<decimal_log10>);
+  add("log10", map<decimal_log10>);
+  add_binary("log", map<decimal_log>);
+  add_binary("div", map<decimal_div>);
+  for (const std::string_view name : {"power", "pow", "^"}) add_binary(name, map<decimal_power>);
   table.push_back({"round", {kNumeric, kInt4}, kNumeric, map<decimal_at<true>>});
   table.push_back({"trunc", {kNumeric, kInt4}, kNumeric, map<decimal_at<false>>});
 }
