@@ -28,5 +28,11 @@ install(FILES ${PROJECT_BINARY_DIR}/wrackline.pc DESTINATION ${CMAKE_INSTALL_LIB
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/wrackline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET wrackline)
-  install(TARGETS wrackline DESTINATION ${CMAKE_INSTALL_BINDIR})
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/completion/wrackline
+                     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/completion
+                     COMMAND wrackline completion bash > ${PROJECT_BINARY_DIR}/completion/wrackline
+                     DEPENDS wrackline)
+  add_custom_target(wrackline_completion ALL DEPENDS ${PROJECT_BINARY_DIR}/completion/wrackline)
+  install(FILES ${PROJECT_BINARY_DIR}/completion/wrackline
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
