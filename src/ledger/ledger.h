@@ -53,11 +53,11 @@ struct RunInfo {
 };
 
 struct Filter {
-  std::optional<std::string> view;
-  std::optional<int64_t> window_start_us;
-  std::optional<Reason> reason;
-  std::optional<int64_t> seq;
-  std::optional<int64_t> limit;
+  std::optional<std::string> view = std::nullopt;
+  std::optional<int64_t> window_start_us = std::nullopt;
+  std::optional<Reason> reason = std::nullopt;
+  std::optional<int64_t> seq = std::nullopt;
+  std::optional<int64_t> limit = std::nullopt;
 };
 
 class Ledger {

@@ -11,14 +11,14 @@
 namespace wrackline::ledger {
 namespace {
 
-// The columns that read_entry expects, in its order.
+// The columns that read_entry expects, in its order. CROSS JOIN keeps the entries the outer loop: in seq
+// order, without a sort of whole entries.
 constexpr const char* kEntryColumns =
-    "SELECT e.seq, v.text, s.text, e.partition, f.text, e.\"offset\", e.line, e.key, e.event_time_us, "
-    "e.arrival_time_us, "
-    "e.reason_id, e.detail, e.watermark_us, e.tick, e.payload, e.state, e.window_count, e.window_start_us, "
-    "e.window_end_us, e.late_by_us "
-    "FROM entry e JOIN name v ON v.id = e.view_id JOIN name s ON s.id = e.source_id JOIN name f ON f.id = "
-    "e.file_id ";
+    "SELECT e.seq, s.\"view\", s.source, ifnull(e.partition, s.partition), s.file, e.\"offset\", e.line, "
+    "e.key, "
+    "e.event_time_us, e.arrival_time_us, e.reason_id, e.detail, e.watermark_us, e.tick, e.payload, e.state, "
+    "e.window_count, e.window_start_us, e.window_end_us, e.late_by_us "
+    "FROM entry e CROSS JOIN stream s ON s.id = e.stream_id WHERE s.generation = ?1";
 
 std::optional<int64_t> optional_integer(const sqlite::Statement& row, int column) {
   if (row.is_null(column)) return std::nullopt;
@@ -46,28 +46,27 @@ void read_entry(const sqlite::Statement& row, Entry& entry) {
   if (row.integer(16) > 0) entry.windows.push_back({row.integer(17), row.integer(18), row.integer(19)});
 }
 
-// The unary plus keeps the planner from reading by the identity index and sorting whole entries by seq.
 std::string scan_sql(const Filter& filter) {
   std::string sql = kEntryColumns;
+  if (filter.view) sql += " AND s.\"view\" = ?2";
   if (filter.window_start_us) {
-    const std::string chosen =
-        "WHERE generation = ?1 AND window_start_us = ?3 AND view_id IN (SELECT id FROM name WHERE ?2 IS NULL "
-        "OR text = ?2)";
-    sql += format("WHERE e.seq IN (SELECT seq FROM entry {0} UNION SELECT seq FROM more_window {0})", chosen);
-  } else {
-    sql += "WHERE +e.generation = ?1 AND (?2 IS NULL OR v.text = ?2) AND ?3 IS NULL";
+    sql +=
+        " AND e.seq IN (SELECT seq FROM entry WHERE window_start_us = ?3 UNION "
+        "SELECT seq FROM more_window WHERE window_start_us = ?3)";
   }
-  sql += " AND (?4 IS NULL OR e.reason_id = ?4)";
-  sql += filter.seq ? " AND e.seq = ?5" : " AND ?5 IS NULL";
-  return sql + " ORDER BY e.seq LIMIT ?6";
+  if (filter.reason) sql += " AND e.reason_id = ?4";
+  if (filter.seq) sql += " AND e.seq = ?5";
+  sql += " ORDER BY e.seq";
+  if (filter.limit) sql += " LIMIT ?6";
+  return sql;
 }
 
-void bind_optional(sqlite::Statement& statement, int parameter, std::optional<int64_t> value) {
-  if (value) {
-    statement.bind(parameter, *value);
-  } else {
-    statement.bind_null(parameter);
-  }
+void bind_filter(sqlite::Statement& statement, const Filter& filter) {
+  if (filter.view) statement.bind_text(2, *filter.view);
+  if (filter.window_start_us) statement.bind(3, *filter.window_start_us);
+  if (filter.reason) statement.bind(4, static_cast<int64_t>(*filter.reason));
+  if (filter.seq) statement.bind(5, *filter.seq);
+  if (filter.limit) statement.bind(6, *filter.limit);
 }
 
 std::string list_of(sqlite::Database& database) {
@@ -140,8 +139,11 @@ Result<std::unique_ptr<Ledger>> SqliteReader::open(const std::string& directory,
   }
   WRACKLINE_TRY(check_generation(reader->database_, *generation));
   reader->generation_ = *generation;
-  WRACKLINE_ASSIGN(reader->size_, reader->database_.query_integer(format(
-                                      "SELECT count(*) FROM entry WHERE generation = {}", *generation)));
+  WRACKLINE_ASSIGN(
+      reader->size_,
+      reader->database_.query_integer(format(
+          "SELECT count(*) FROM entry WHERE stream_id IN (SELECT id FROM stream WHERE generation = {})",
+          *generation)));
   return reader;
 }
 
@@ -171,16 +173,7 @@ Result<std::vector<MissedWindow>> SqliteReader::more_windows(int64_t seq) {
 Status SqliteReader::scan(const Filter& filter, const std::function<bool(const Entry&)>& visit) {
   WRACKLINE_ASSIGN(sqlite::Statement statement, database_.prepare(scan_sql(filter)));
   statement.bind(1, generation_);
-  if (filter.view) {
-    statement.bind_text(2, *filter.view);
-  } else {
-    statement.bind_null(2);
-  }
-  bind_optional(statement, 3, filter.window_start_us);
-  bind_optional(statement, 4,
-                filter.reason ? std::optional<int64_t>(static_cast<int64_t>(*filter.reason)) : std::nullopt);
-  bind_optional(statement, 5, filter.seq);
-  statement.bind(6, filter.limit.value_or(-1));
+  bind_filter(statement, filter);
   Entry entry;
   for (;;) {
     WRACKLINE_ASSIGN(const bool row, statement.step());
@@ -214,11 +207,11 @@ Result<RunInfo> SqliteReader::info() {
 }
 
 Result<std::vector<Ledger::Summary>> SqliteReader::summary() {
-  WRACKLINE_ASSIGN(
-      sqlite::Statement statement,
-      database_.prepare("SELECT v.text, e.reason_id, e.n FROM (SELECT view_id, reason_id, count(*) AS n FROM "
-                        "entry WHERE +generation = ?1 GROUP BY 1, 2) e JOIN name v ON v.id = e.view_id "
-                        "ORDER BY 1, 2"));
+  WRACKLINE_ASSIGN(sqlite::Statement statement,
+                   database_.prepare(
+                       "SELECT s.\"view\", e.reason_id, sum(e.n) FROM (SELECT stream_id, reason_id, count(*) "
+                       "AS n FROM entry NOT INDEXED GROUP BY 1, 2) e JOIN stream s ON s.id = e.stream_id "
+                       "WHERE s.generation = ?1 GROUP BY 1, 2 ORDER BY 1, 2"));
   statement.bind(1, generation_);
   std::vector<Summary> rows;
   for (;;) {

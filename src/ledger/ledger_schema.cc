@@ -6,8 +6,8 @@
 namespace wrackline::ledger {
 namespace {
 
-// Names and reasons are numbers in `entry`, so that its unique index stays small; the views below give them
-// back. The first missed window stands in the entry itself: under tumbling windows there never is another.
+// A stream is one log of records as one view of one run sees it; with it, the natural key of an entry is two
+// numbers. The first missed window stands in the entry itself: under tumbling windows there never is another.
 constexpr const char* kTables = R"sql(
 CREATE TABLE generation (
   generation  INTEGER PRIMARY KEY,
@@ -19,14 +19,19 @@ CREATE TABLE generation (
   last_seq    INTEGER NOT NULL,
   replaced_by INTEGER
 );
-CREATE TABLE name (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE reason (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE stream (
+  id          INTEGER PRIMARY KEY,
+  generation  INTEGER NOT NULL,
+  "view"      TEXT NOT NULL,
+  source      TEXT NOT NULL,
+  file        TEXT NOT NULL,
+  partition   TEXT NOT NULL,
+  UNIQUE (generation, "view", source, file)
+);
 CREATE TABLE entry (
   seq             INTEGER PRIMARY KEY,
-  generation      INTEGER NOT NULL,
-  view_id         INTEGER NOT NULL,
-  source_id       INTEGER NOT NULL,
-  file_id         INTEGER NOT NULL,
+  stream_id       INTEGER NOT NULL,
   "offset"        INTEGER NOT NULL,
   line            INTEGER NOT NULL,
   tick            INTEGER NOT NULL,
@@ -39,23 +44,21 @@ CREATE TABLE entry (
   window_end_us   INTEGER,
   late_by_us      INTEGER,
   state           TEXT NOT NULL DEFAULT 'open',
-  partition       TEXT NOT NULL,
+  partition       TEXT,
   key             TEXT NOT NULL,
   detail          TEXT NOT NULL,
   payload         BLOB NOT NULL
 );
-CREATE UNIQUE INDEX entry_identity ON entry (generation, view_id, source_id, file_id, "offset");
-CREATE INDEX entry_window ON entry (generation, view_id, window_start_us) WHERE window_start_us IS NOT NULL;
+CREATE UNIQUE INDEX entry_identity ON entry (stream_id, "offset");
+CREATE INDEX entry_window ON entry (window_start_us) WHERE window_start_us IS NOT NULL;
 CREATE TABLE more_window (
   seq             INTEGER NOT NULL,
-  generation      INTEGER NOT NULL,
-  view_id         INTEGER NOT NULL,
   window_start_us INTEGER NOT NULL,
   window_end_us   INTEGER NOT NULL,
   late_by_us      INTEGER NOT NULL,
   PRIMARY KEY (seq, window_start_us)
 ) WITHOUT ROWID;
-CREATE INDEX more_window_window ON more_window (generation, view_id, window_start_us);
+CREATE INDEX more_window_window ON more_window (window_start_us);
 )sql";
 
 // RFC 3339 text of a column of microseconds; outside the years 0 to 9999 (infinity too) only the number
@@ -72,26 +75,25 @@ std::string time_sql(const std::string& column) {
 
 std::string views_sql() {
   const std::string entries = format(
-      "CREATE VIEW entries AS SELECT e.seq, e.generation, v.text AS \"view\", s.text AS source, e.partition, "
-      "e.\"offset\", "
-      "e.key, {} AS event_time, {} AS arrival_time, r.name AS reason, {} AS window_start, {} AS window_end, "
-      "e.late_by_us, "
-      "e.window_count, {} AS watermark, e.tick, e.state, CAST(e.payload AS TEXT) AS payload, f.text AS file, "
-      "e.line, "
-      "e.detail, e.event_time_us, e.arrival_time_us, e.window_start_us, e.window_end_us, e.watermark_us "
-      "FROM entry e JOIN name v ON v.id = e.view_id JOIN name s ON s.id = e.source_id JOIN name f ON f.id = "
-      "e.file_id "
-      "JOIN reason r ON r.id = e.reason_id;\n",
+      "CREATE VIEW entries AS SELECT e.seq, s.generation, s.\"view\", s.source, ifnull(e.partition, "
+      "s.partition) AS "
+      "partition, e.\"offset\", e.key, {} AS event_time, {} AS arrival_time, r.name AS reason, {} AS "
+      "window_start, {} AS "
+      "window_end, e.late_by_us, e.window_count, {} AS watermark, e.tick, e.state, CAST(e.payload AS TEXT) "
+      "AS payload, "
+      "s.file, e.line, e.detail, e.event_time_us, e.arrival_time_us, e.window_start_us, e.window_end_us, "
+      "e.watermark_us "
+      "FROM entry e JOIN stream s ON s.id = e.stream_id JOIN reason r ON r.id = e.reason_id;\n",
       time_sql("e.event_time_us"), time_sql("e.arrival_time_us"), time_sql("e.window_start_us"),
       time_sql("e.window_end_us"), time_sql("e.watermark_us"));
   const std::string windows = format(
-      "CREATE VIEW missed_windows AS SELECT m.seq, m.generation, v.text AS \"view\", {} AS window_start, {} "
-      "AS window_end, "
+      "CREATE VIEW missed_windows AS SELECT m.seq, s.generation, s.\"view\", {} AS window_start, {} AS "
+      "window_end, "
       "m.late_by_us, m.window_start_us, m.window_end_us FROM ("
-      "SELECT seq, generation, view_id, window_start_us, window_end_us, late_by_us FROM entry "
-      "WHERE window_start_us IS NOT NULL UNION ALL "
-      "SELECT seq, generation, view_id, window_start_us, window_end_us, late_by_us FROM more_window) m "
-      "JOIN name v ON v.id = m.view_id;\n",
+      "SELECT seq, window_start_us, window_end_us, late_by_us FROM entry WHERE window_start_us IS NOT NULL "
+      "UNION ALL "
+      "SELECT seq, window_start_us, window_end_us, late_by_us FROM more_window) m "
+      "JOIN entry e ON e.seq = m.seq JOIN stream s ON s.id = e.stream_id;\n",
       time_sql("m.window_start_us"), time_sql("m.window_end_us"));
   return entries + windows +
          "CREATE VIEW ledger AS SELECT * FROM entries WHERE generation = (SELECT max(generation) FROM "

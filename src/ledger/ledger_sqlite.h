@@ -1,12 +1,12 @@
 // The durable ledger: DIR/ledger.sqlite. Two classes: a reader, and a writer that also reads.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <unordered_map>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ledger/ledger.h"
@@ -53,11 +53,12 @@ class SqliteWriter final : public SqliteReader {
   Status finish(bool finished) override;
 
  private:
-  // Text to its number in table `name`; keeps the last answer, which is nearly always the next one too.
-  struct Interned {
-    std::string text;
-    int64_t id = 0;  // 0: nothing looked up yet
+  // One log of records as one view sees it.
+  struct Stream {
+    int64_t id = 0;
+    std::string partition;  // of its first entry; entries of the same one do not repeat it
   };
+  using StreamName = std::tuple<std::string, std::string, std::string>;  // view, source, file
 
   SqliteWriter(std::string directory, sqlite::Database database, StateLock lock)
       : SqliteReader(std::move(directory), std::move(database)), lock_(std::move(lock)) {}
@@ -67,20 +68,19 @@ class SqliteWriter final : public SqliteReader {
   Status remove_generations(const std::string& condition);
   Status begin();
   Status insert(const Entry& entry);
-  Status insert_windows(const Entry& entry, int64_t view_id);
+  Status insert_windows(const Entry& entry);
   Status end_generation(bool finished);
-  Result<int64_t> intern(Interned& last, std::string_view text);
+  Result<const Stream*> stream_of(const Entry& entry);
   Status broken(Status failure);
 
   StateLock lock_;
   sqlite::Statement insert_entry_;
   sqlite::Statement insert_window_;
-  sqlite::Statement insert_name_;
-  sqlite::Statement find_name_;
+  sqlite::Statement insert_stream_;
   sqlite::Statement update_generation_;
   std::optional<sqlite::Transaction> transaction_;
-  std::unordered_map<std::string, int64_t> names_;
-  Interned view_, source_, file_;
+  std::map<StreamName, Stream> streams_;
+  const std::pair<const StreamName, Stream>* last_stream_ = nullptr;
   int64_t last_seq_ = 0;
   std::optional<Error> failure_;
   bool ended_ = false;

@@ -15,9 +15,9 @@ constexpr const char* kNowUs = "CAST((julianday('now') - 2440587.5) * 86400000.0
 // Wider than the defaults: the identity index of many files is touched in many places.
 constexpr const char* kTuning = "PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 4000";
 
-void bind_time(sqlite::Statement& statement, int parameter, std::optional<int64_t> micros) {
-  if (micros) {
-    statement.bind(parameter, *micros);
+void bind_optional(sqlite::Statement& statement, int parameter, std::optional<int64_t> value) {
+  if (value) {
+    statement.bind(parameter, *value);
   } else {
     statement.bind_null(parameter);
   }
@@ -70,8 +70,13 @@ Status SqliteWriter::remove_superseded() {
 Status SqliteWriter::remove_generations(const std::string& condition) {
   const std::string chosen =
       format("(SELECT generation FROM generation WHERE replaced_by IS NULL AND {})", condition);
-  WRACKLINE_TRY(database_.exec(format("DELETE FROM more_window WHERE generation IN {}", chosen)));
-  WRACKLINE_TRY(database_.exec(format("DELETE FROM entry WHERE generation IN {}", chosen)));
+  const std::string streams = format("(SELECT id FROM stream WHERE generation IN {})", chosen);
+  WRACKLINE_TRY(
+      database_.exec(format("DELETE FROM more_window WHERE seq IN (SELECT seq FROM entry WHERE window_count "
+                            "> 1 AND stream_id IN {})",
+                            streams)));
+  WRACKLINE_TRY(database_.exec(format("DELETE FROM entry WHERE stream_id IN {}", streams)));
+  WRACKLINE_TRY(database_.exec(format("DELETE FROM stream WHERE id IN {}", streams)));
   return database_.exec(
       format("UPDATE generation SET replaced_by = (SELECT max(generation) FROM generation) WHERE "
              "replaced_by IS NULL AND {}",
@@ -82,14 +87,14 @@ Status SqliteWriter::prepare() {
   WRACKLINE_ASSIGN(
       insert_entry_,
       database_.prepare("INSERT INTO entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
-                        "?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21) ON CONFLICT (generation, view_id, "
-                        "source_id, file_id, \"offset\") DO NOTHING"));
-  WRACKLINE_ASSIGN(insert_window_,
-                   database_.prepare("INSERT INTO more_window VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
-                                     "ON CONFLICT DO NOTHING"));
-  WRACKLINE_ASSIGN(insert_name_,
-                   database_.prepare("INSERT INTO name (text) VALUES (?1) ON CONFLICT DO NOTHING"));
-  WRACKLINE_ASSIGN(find_name_, database_.prepare("SELECT id FROM name WHERE text = ?1"));
+                        "?14, ?15, ?16, ?17, ?18) ON CONFLICT (stream_id, \"offset\") DO NOTHING"));
+  WRACKLINE_ASSIGN(
+      insert_window_,
+      database_.prepare("INSERT INTO more_window VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING"));
+  WRACKLINE_ASSIGN(
+      insert_stream_,
+      database_.prepare("INSERT INTO stream (generation, \"view\", source, file, partition) VALUES (?1, ?2, "
+                        "?3, ?4, ?5) RETURNING id"));
   WRACKLINE_ASSIGN(
       update_generation_,
       database_.prepare("UPDATE generation SET entries = ?2, last_seq = ?3 WHERE generation = ?1"));
@@ -114,22 +119,26 @@ Status SqliteWriter::begin() {
   return {};
 }
 
-Result<int64_t> SqliteWriter::intern(Interned& last, std::string_view text) {
-  if (last.id != 0 && last.text == text) return last.id;
-  std::string name(text);
-  int64_t& id = names_[name];
-  if (id == 0) {
-    insert_name_.bind_text(1, name);
-    WRACKLINE_TRY(insert_name_.run());
-    find_name_.bind_text(1, name);
-    WRACKLINE_ASSIGN(const bool row, find_name_.step());
-    WRACKLINE_CHECK(row, name);
-    id = find_name_.integer(0);
-    find_name_.reset();
+// Entries come in runs of one stream, so the last answer is nearly always the next one too.
+Result<const SqliteWriter::Stream*> SqliteWriter::stream_of(const Entry& entry) {
+  if (last_stream_ != nullptr) {
+    const auto& [view, source, file] = last_stream_->first;
+    if (file == entry.file && view == entry.view && source == entry.source) return &last_stream_->second;
   }
-  last.text = std::move(name);
-  last.id = id;
-  return id;
+  const auto [at, is_new] = streams_.try_emplace({entry.view, entry.source, entry.file});
+  if (is_new) {
+    insert_stream_.bind(1, generation_);
+    insert_stream_.bind_text(2, entry.view);
+    insert_stream_.bind_text(3, entry.source);
+    insert_stream_.bind_text(4, entry.file);
+    insert_stream_.bind_text(5, entry.partition);
+    WRACKLINE_ASSIGN(const bool row, insert_stream_.step());
+    WRACKLINE_CHECK(row, entry.file);
+    at->second = {insert_stream_.integer(0), entry.partition};
+    WRACKLINE_TRY(insert_stream_.run());
+  }
+  last_stream_ = &*at;
+  return &at->second;
 }
 
 Status SqliteWriter::add(Entry entry) {
@@ -143,47 +152,44 @@ Status SqliteWriter::add(Entry entry) {
 }
 
 Status SqliteWriter::insert(const Entry& entry) {
-  WRACKLINE_ASSIGN(const int64_t view_id, intern(view_, entry.view));
-  WRACKLINE_ASSIGN(const int64_t source_id, intern(source_, entry.source));
-  WRACKLINE_ASSIGN(const int64_t file_id, intern(file_, entry.file));
+  WRACKLINE_ASSIGN(const Stream* stream, stream_of(entry));
   sqlite::Statement& row = insert_entry_;
   row.bind(1, last_seq_ + 1);
-  row.bind(2, generation_);
-  row.bind(3, view_id);
-  row.bind(4, source_id);
-  row.bind(5, file_id);
-  row.bind(6, entry.offset);
-  row.bind(7, entry.line);
-  row.bind(8, entry.tick);
-  row.bind(9, static_cast<int64_t>(entry.reason));
-  row.bind(10, entry.watermark_us);
-  bind_time(row, 11, entry.event_time_us);
-  bind_time(row, 12, entry.arrival_time_us);
-  row.bind(13, static_cast<int64_t>(entry.windows.size()));
+  row.bind(2, stream->id);
+  row.bind(3, entry.offset);
+  row.bind(4, entry.line);
+  row.bind(5, entry.tick);
+  row.bind(6, static_cast<int64_t>(entry.reason));
+  row.bind(7, entry.watermark_us);
+  bind_optional(row, 8, entry.event_time_us);
+  bind_optional(row, 9, entry.arrival_time_us);
+  row.bind(10, static_cast<int64_t>(entry.windows.size()));
   const bool missed = !entry.windows.empty();
-  bind_time(row, 14, missed ? std::optional(entry.windows[0].start_us) : std::nullopt);
-  bind_time(row, 15, missed ? std::optional(entry.windows[0].end_us) : std::nullopt);
-  bind_time(row, 16, missed ? std::optional(entry.windows[0].late_by_us) : std::nullopt);
-  row.bind_text(17, entry.state);
-  row.bind_text(18, entry.partition);
-  row.bind_text(19, entry.key);
-  row.bind_text(20, entry.detail);
-  row.bind_blob(21, entry.payload);
+  bind_optional(row, 11, missed ? std::optional(entry.windows[0].start_us) : std::nullopt);
+  bind_optional(row, 12, missed ? std::optional(entry.windows[0].end_us) : std::nullopt);
+  bind_optional(row, 13, missed ? std::optional(entry.windows[0].late_by_us) : std::nullopt);
+  row.bind_text(14, entry.state);
+  if (entry.partition == stream->partition) {
+    row.bind_null(15);
+  } else {
+    row.bind_text(15, entry.partition);
+  }
+  row.bind_text(16, entry.key);
+  row.bind_text(17, entry.detail);
+  row.bind_blob(18, entry.payload);
   WRACKLINE_TRY(row.run());
   if (database_.changes() == 0) return {};  // it is there already
   ++last_seq_;
   ++size_;
-  return insert_windows(entry, view_id);
+  return insert_windows(entry);
 }
 
-Status SqliteWriter::insert_windows(const Entry& entry, int64_t view_id) {
+Status SqliteWriter::insert_windows(const Entry& entry) {
   for (size_t i = 1; i < entry.windows.size(); ++i) {
     insert_window_.bind(1, last_seq_);
-    insert_window_.bind(2, generation_);
-    insert_window_.bind(3, view_id);
-    insert_window_.bind(4, entry.windows[i].start_us);
-    insert_window_.bind(5, entry.windows[i].end_us);
-    insert_window_.bind(6, entry.windows[i].late_by_us);
+    insert_window_.bind(2, entry.windows[i].start_us);
+    insert_window_.bind(3, entry.windows[i].end_us);
+    insert_window_.bind(4, entry.windows[i].late_by_us);
     WRACKLINE_TRY(insert_window_.run());
   }
   return {};

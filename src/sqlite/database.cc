@@ -207,6 +207,10 @@ Status Statement::run() {
   }
 }
 
+int Statement::columns() const {
+  return sqlite3_column_count(statement_.get());
+}
+
 bool Statement::is_null(int column) const {
   return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }

@@ -58,6 +58,8 @@ class Statement {
   Result<bool> step();  // true: a row is there to read; false: done, and the statement is reset
   Status run();         // steps to the end and resets
 
+  int columns() const;
+
   // Of the current row. Text and blobs stay valid until the next step, run or reset.
   bool is_null(int column) const;
   bool is_integer(int column) const;
