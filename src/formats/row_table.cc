@@ -74,6 +74,21 @@ size_t bytes_within(std::string_view text, size_t width) {
   return text.size();
 }
 
+// Times of the rows to come are hardly shorter than this, and counts grow: a first screenful of few rows must
+// not leave the later ones ragged.
+size_t least_width(const Type& type) {
+  switch (type.kind) {
+    case TypeKind::kTimestamp:
+      return 20;  // 2024-05-01T12:00:00Z
+    case TypeKind::kDate:
+      return 10;
+    case TypeKind::kInteger:
+      return 6;
+    default:
+      return 0;
+  }
+}
+
 bool is_number(const Type& type) {
   return type.kind == TypeKind::kInteger || type.kind == TypeKind::kNumeric || type.kind == TypeKind::kDouble;
 }
@@ -84,7 +99,7 @@ class TableWriter final : public RowWriter {
       : columns_(columns), options_(options), memos_(columns.size()) {
     for (RowColumn& column : columns_) {
       column.name = printable(column.name, options.text_width_max);
-      widths_.push_back(display_width(column.name));
+      widths_.push_back(std::max(display_width(column.name), least_width(column.type)));
     }
   }
 
