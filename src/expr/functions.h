@@ -45,6 +45,7 @@ enum FunctionTraits : uint8_t {
   kTotal = 1,      // no row can fail, so it may run on rows whose result nobody wants
   kNotStrict = 2,  // sees null arguments; else any null argument makes a null result
   kVariadic = 4,   // the last parameter stands for one or more arguments
+  kRefused = 8,    // PostgreSQL has it, we do not: `check` says why. It keeps overloads apart as there
 };
 
 struct Function {
@@ -57,6 +58,7 @@ struct Function {
 
   bool is_total() const { return (traits & kTotal) != 0; }
   bool is_strict() const { return (traits & kNotStrict) == 0; }
+  bool is_refused() const { return (traits & kRefused) != 0; }
   bool is_variadic() const { return (traits & kVariadic) != 0; }
 };
 

@@ -22,10 +22,6 @@ constexpr std::string_view kRegexHint =
 
 // PostgreSQL's functions that people will try, and what to do instead.
 constexpr auto kAdvice = std::to_array<Advice>({
-    {"!~", kRegexHint},
-    {"!~*", kRegexHint},
-    {"~", kRegexHint},
-    {"~*", kRegexHint},
     {"age", "Subtract the timestamps: the result is an interval in days, hours, minutes and seconds."},
     {"clock_timestamp", kClockHint},
     {"current_date", kClockHint},
@@ -63,13 +59,14 @@ constexpr auto kAdvice = std::to_array<Advice>({
 std::string signature_list(std::string_view name) {
   constexpr size_t kShown = 6;
   std::string text;
-  const auto overloads = overloads_of(name);
-  for (size_t i = 0; i < overloads.size() && i < kShown; ++i) {
-    if (i > 0) text += "; ";
-    text += call_text(name, overloads[i].params);
-    if (overloads[i].is_variadic()) text.insert(text.size() - 1, ", ...");
+  size_t count = 0;
+  for (const Function& overload : overloads_of(name)) {
+    if (overload.is_refused() || ++count > kShown) continue;
+    if (count > 1) text += "; ";
+    text += call_text(name, overload.params);
+    if (overload.is_variadic()) text.insert(text.size() - 1, ", ...");
   }
-  if (overloads.size() > kShown) text += format("; and {} more", overloads.size() - kShown);
+  if (count > kShown) text += format("; and {} more", count - kShown);
   return text;
 }
 
@@ -87,14 +84,18 @@ std::string unknown_name_hint(std::string_view name) {
 }
 
 std::string wrong_types_hint(std::string_view name, std::span<const TypeId> arguments) {
-  if (name == "~" && std::ranges::find(arguments, TypeId::kText) != arguments.end())
-    return std::string(kRegexHint);
-  std::string hint = format("Offered: {}.", signature_list(name));
+  const std::string signatures = signature_list(name);
+  if (signatures.empty()) return std::string(kRegexHint);  // all its overloads are refused
+  std::string hint = format("Offered: {}.", signatures);
   const bool has_text = std::ranges::find(arguments, TypeId::kText) != arguments.end();
   const bool has_other =
       std::ranges::any_of(arguments, [](TypeId id) { return id != TypeId::kText && id != TypeId::kUnknown; });
   if (has_text && has_other)
     hint += " Text does not become another type by itself: write CAST(x AS bigint), for one.";
+  if ((name == "round" || name == "trunc") && arguments.size() == 2 && arguments[0] >= TypeId::kFloat4 &&
+      arguments[0] <= TypeId::kFloat8) {
+    hint += format(" Write {}(CAST(x AS numeric), n).", name);
+  }
   if (arguments.size() == 2 && arguments[0] == TypeId::kTimestamp &&
       category(arguments[1]) == TypeCategory::kNumber) {
     hint += " Add an interval: INTERVAL '1 second' * n.";

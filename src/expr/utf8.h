@@ -17,8 +17,17 @@ inline size_t utf8_size(std::string_view text, size_t at) {
   for (size_t i = 1; i < size; ++i) {
     if ((static_cast<uint8_t>(text[at + i]) & 0xC0) != 0x80) return 1;
   }
-  return size;
+  // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
+  const auto second = static_cast<uint8_t>(text[at + 1]);
+  const bool invalid = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+                       (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
+  return invalid ? 1 : size;
 }
+
+// The character that `bytes` is. Requires: bytes is one whole valid character.
+char32_t utf8_decode(std::string_view bytes);
+// Writes the character and returns its size in bytes. Requires: room for 4 bytes.
+size_t utf8_encode(char32_t c, char* out);
 
 // Number of characters.
 size_t utf8_length(std::string_view text);

@@ -342,7 +342,89 @@ def zones():
     yield "isfinite(date '2024-01-01')"
 
 
-FAMILIES = [arithmetic, numeric_functions, comparisons, logic, casts, times, fields, zones]
+TEXTS = ["", "abc", "Äpfel und Öl", "a", "  two  ", "x,y,,z", "naïve café", "日本語", "a%b_c"]
+
+
+def texts():
+    for text in TEXTS:
+        for name in ["length", "char_length", "octet_length", "bit_length", "lower", "upper", "initcap", "reverse", "btrim", "ltrim", "rtrim",
+                     "ascii", "md5"]:
+            yield f"{name}('{text}')"
+        for n in [-3, -1, 0, 1, 2, 5, 100]:
+            yield f"left('{text}', {n})"
+            yield f"right('{text}', {n})"
+            yield f"substr('{text}', {n})"
+            yield f"lpad('{text}', {n}, 'xy')"
+            yield f"rpad('{text}', {n}, 'é')"
+            yield f"lpad('{text}', {n})"
+            yield f"split_part('{text}', ',', {n})"
+            for m in [-1, 0, 2, 100]:
+                yield f"substring('{text}', {n}, {m})"
+        for part in ["", "a", "b", "本", "zz", ","]:
+            yield f"strpos('{text}', '{part}')"
+            yield f"\"position\"('{text}', '{part}')"
+            yield f"starts_with('{text}', '{part}')"
+            yield f"replace('{text}', '{part}', 'ÄÖ')"
+            yield f"replace('{text}', '{part}', '')"
+            yield f"split_part('{text}', '{part}', 2)"
+            yield f"btrim('{text}', '{part}')"
+            yield f"ltrim('{text}', 'a{part}')"
+            yield f"rtrim('{text}', 'e{part}')"
+            yield f"translate('{text}', 'abc{part}', 'xé')"
+        yield f"repeat('{text}', 3)"
+        yield f"(text '{text}' || '{text}')"
+        yield f"concat('{text}', 1, NULL, true, 2.50)"
+        yield f"concat_ws('-', '{text}', NULL, '', 'q')"
+    yield "substr('abc', 2147483647, 2147483647)"
+    yield "substr('abc', -2147483648, 2147483647)"
+    yield "repeat('ab', -2)"
+    yield "repeat('', 2000000000)"
+    yield "concat()"
+    yield "concat(NULL)"
+    yield "concat_ws(NULL, 'a', 'b')"
+    yield "concat_ws(',', 1, 2.0, false)"
+    yield "(1 || 'a')"
+    yield "('a' || 1)"
+    yield "(text 'a' || 1.50)"
+    yield "(true || text 'a')"
+    yield "(text 'a' || NULL)"
+    yield "(1 || 2)"
+    yield "('a' || 'b')"
+    yield "(interval '1 day' || ' later')"
+    yield "chr(65)"
+    yield "chr(8364)"
+    yield "chr(0)"
+    yield "chr(-1)"
+    yield "chr(55296)"
+    yield "to_hex(255)"
+    yield "to_hex(-1)"
+    yield "to_hex(int8 '-1')"
+    yield "upper('straße ǆ ﬁ')"
+    yield "lower('İSTANBUL ΑΣ')"
+    yield "initcap('hello wORLD o''neil a—b ×c 2nd')"
+    yield "length(5)"
+    yield "lower(5)"
+    yield "length(NULL)"
+    yield "left('abc', NULL)"
+    yield "(text '12' + 1)"
+    yield "round(text '1.5')"
+    yield "md5('the quick brown fox jumps over the lazy dog, and then some more text so that two blocks are needed')"
+    yield "md5('" + "a" * 55 + "')"
+    yield "md5('" + "a" * 56 + "')"
+    yield "md5('" + "a" * 64 + "')"
+    for text in ["", "a", "abc", "aXbXc", "日本語", "100%", "a_c", "a\\c", "ABC"]:
+        for pattern in ["", "%", "_", "a%", "%c", "%b%", "a_c", "___", "%_", "_%_", "%%", "a\\%", "%\\%", "a\\_c", "a\\\\c", "日%", "%語", "_本_", "%X%X%", "%a", "abc%", "%日_"]:
+            yield f"('{text}' LIKE '{pattern}')"
+            yield f"('{text}' NOT ILIKE '{pattern}')"
+    for pattern, escape in [("a#%", "#"), ("##", "#"), ("a\\b", "#"), ("a%", ""), ("a\\", ""), ("a%", "ab"), ("\\%", "\\"), ("a€%", "€"), ("#", "#"), ("aXX%", "X")]:
+        for text in ["a%", "#", "a\\b", "abc", "a\\", "%", "aX1"]:
+            yield f"('{text}' LIKE '{pattern}' ESCAPE '{escape}')"
+    yield "('ÄPFEL' ILIKE 'äp%')"
+    yield "(text 'a' LIKE NULL)"
+    yield "(1 LIKE 'a')"
+
+
+FAMILIES = [arithmetic, numeric_functions, comparisons, logic, casts, times, fields, zones, texts]
 
 FUNCTION = r"""
 CREATE FUNCTION pg_temp.try(e text) RETURNS text LANGUAGE plpgsql AS $f$
