@@ -9,6 +9,7 @@
 #include "data/decimal.h"
 #include "data/value.h"
 #include "expr/integer_math.h"
+#include "expr/json_text.h"
 #include "expr/text_input.h"
 #include "expr/utf8.h"
 #include "wrackline/time.h"
@@ -252,6 +253,84 @@ void value_to_text(Call& call) {
   }
 }
 
+// JSON
+// --------------------------------------------------------------------------------------------------------------
+
+// Text to jsonb, and jsonb to text: both give jsonb's own spelling.
+void to_canonical_json(Call& call) {
+  const auto in = call.args[0]->values<std::string_view>();
+  const auto out = call.out.values<std::string_view>();
+  std::string text;
+  for (size_t i = 0; i < call.rows; ++i) {
+    if (call.out.is_null(i)) continue;
+    JsonPart root;
+    text.clear();
+    if (json_root(in[i], root) == JsonLookup::kFound && append_json_canonical(text, root)) {
+      out[i] = call.arena.copy(text);
+    } else {
+      call.fail(i, Reason::kUnparseable,
+                format("invalid input syntax for type jsonb: \"{}\"", printable(in[i])));
+    }
+  }
+}
+
+// The scalar that the jsonb value is, or false with an error.
+bool json_scalar(Call& call, size_t row, std::string_view json, JsonKind wanted, JsonPart& part) {
+  if (json_root(json, part) != JsonLookup::kFound) {
+    call.fail(row, Reason::kUnparseable,
+              format("invalid input syntax for type jsonb: \"{}\"", printable(json)));
+    return false;
+  }
+  if (part.kind == wanted) return true;
+  call.fail(row, Reason::kUnparseable,
+            format("cannot cast jsonb {} to type {}", to_string(part.kind), to_string(call.out.type())));
+  return false;
+}
+
+void json_to_boolean(Call& call) {
+  const auto in = call.args[0]->values<std::string_view>();
+  const auto out = call.out.values<uint8_t>();
+  for (size_t i = 0; i < call.rows; ++i) {
+    JsonPart part;
+    if (call.out.is_null(i) || !json_scalar(call, i, in[i], JsonKind::kBoolean, part)) continue;
+    out[i] = part.text == "true" ? 1 : 0;
+  }
+}
+
+Input read_json_number(std::string_view text, int, Decimal& value) {
+  return read_decimal(text, value);
+}
+Input read_json_number(std::string_view text, int bits, double& value) {
+  return read_float(text, bits, value);
+}
+// A fraction rounds half away from zero, as a numeric does.
+Input read_json_number(std::string_view text, int bits, int64_t& value) {
+  Decimal decimal;
+  if (const Input input = read_decimal(text, decimal); input != Input::kOk) return input;
+  const std::optional<int64_t> whole = decimal_to_int(decimal);
+  const bool in_range = whole && (bits == 64 || (bits == 32 ? fits<32>(*whole) : fits<16>(*whole)));
+  if (!in_range) return Input::kOutOfRange;
+  value = *whole;
+  return Input::kOk;
+}
+
+template <class T>
+void json_to_number(Call& call) {
+  const auto in = call.args[0]->values<std::string_view>();
+  const auto out = call.out.values<T>();
+  const int bits = call.out.type().bits;
+  for (size_t i = 0; i < call.rows; ++i) {
+    JsonPart part;
+    if (call.out.is_null(i) || !json_scalar(call, i, in[i], JsonKind::kNumber, part)) continue;
+    const Input input = read_json_number(part.text, bits, out[i]);
+    if (input != Input::kOk) fail_input(call, i, input, part.text);
+  }
+}
+void json_to_numeric(Call& call) {
+  json_to_number<Decimal>(call);
+  apply_precision(call);
+}
+
 // Applies the longest length of the result's type; `kCut` cuts what is longer, else only blanks may be cut.
 template <bool kCut>
 void limit_length(Call& call) {
@@ -319,6 +398,8 @@ Cast to_integer(TypeId from, const Type& to) {
       return {by_bits<FromFloat>(to)};
     case kText:
       return {text_to_integer};
+    case kJson:
+      return {json_to_number<int64_t>};
     default:
       return {};
   }
@@ -339,6 +420,8 @@ Cast to_float(TypeId from, const Type& to) {
       return real ? Cast{map<double_to_real>} : Cast{map<same_float>, true};
     case kText:
       return {text_to_float};
+    case kJson:
+      return {json_to_number<double>};
     default:
       return {};
   }
@@ -358,6 +441,8 @@ Cast to_numeric(TypeId from, const Type& to) {
       return {float_to_numeric<false>};
     case kText:
       return {text_to_numeric};
+    case kJson:
+      return {json_to_numeric};
     default:
       return {};
   }
@@ -395,6 +480,7 @@ Cast to_boolean(TypeId from) {
   if (from == kBoolean) return {map<same_boolean>, true};
   if (from == kInt4) return {map<integer_to_boolean>, true};
   if (from == kText) return {text_to_boolean};
+  if (from == kJson) return {json_to_boolean};
   return {};
 }
 
@@ -421,9 +507,15 @@ Cast find_cast(TypeId from, const Type& to, bool explicit_cast) {
     case TypeKind::kText:
       if (from == kBoolean) return text_cast<map<boolean_to_text>>(to, explicit_cast);
       if (from == kText) return text_cast<map<same_text>>(to, explicit_cast);
+      if (from == kJson) {
+        Cast cast = text_cast<to_canonical_json>(to, explicit_cast);
+        cast.total = false;
+        return cast;
+      }
       return text_cast<value_to_text>(to, explicit_cast);
     case TypeKind::kJson:
-      return from == kJson || from == kText ? Cast{map<same_text>, true} : Cast{};
+      if (from == kJson) return {map<same_text>, true};
+      return from == kText ? Cast{to_canonical_json} : Cast{};
   }
   return {};
 }
