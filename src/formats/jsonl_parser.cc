@@ -27,8 +27,10 @@ bool is_blank(std::string_view line) {
 
 }  // namespace
 
-JsonlParser::JsonlParser(ParserOptions options)
-    : options_(std::move(options)), reader_(names_of(options_.fields)) {}
+JsonlParser::JsonlParser(ParserOptions options, SimdLevel level)
+    : options_(std::move(options)),
+      reader_(names_of(options_.fields)),
+      lines_(options_.fields, options_.time_zone, level) {}
 
 Result<size_t> JsonlParser::parse(std::string_view bytes, bool at_end, size_t rows_max, Batch& batch) {
   WRACKLINE_CHECK(batch.columns.size() == options_.fields.size(), "a batch of other columns");
@@ -40,13 +42,18 @@ Result<size_t> JsonlParser::parse(std::string_view bytes, bool at_end, size_t ro
     started_ = true;
   }
   RowSpace space(options_.fields, batch);
-  for (const int64_t begin = log_.records; static_cast<uint64_t>(log_.records - begin) < rows_max;) {
-    const size_t more = parse_line(bytes.substr(eaten), at_end, space, batch);
+  const int64_t begin = log_.records;
+  for (size_t records = 0; records < rows_max; records = static_cast<size_t>(log_.records - begin)) {
+    const std::string_view rest = bytes.substr(eaten);
+    size_t more = templates_may_help(eaten) ? parse_chunk(rest, rows_max - records, space, batch) : 0;
+    if (more == 0) more = parse_line(rest, at_end, space, batch);
     if (more == 0) break;
     eaten += more;
   }
   return eaten;
 }
+
+// ---- line by line ----
 
 JsonlParser::LineEnd JsonlParser::find_line_end(std::string_view rest) const {
   if (searched_ >= rest.size()) return {rest.size(), false};
@@ -72,9 +79,13 @@ size_t JsonlParser::parse_line(std::string_view rest, bool at_end, RowSpace& spa
     return 0;
   }
   searched_ = 0;
-  if (!is_blank(line)) read_line(line, space, batch);
+  if (pause_lines_ > 0) --pause_lines_;
+  const size_t whole_size = end.size + (end.found ? 1 : 0);
+  if (!is_blank(line) && read_line(line, space, batch) && end.found && options_.templates) {
+    lines_.learn(rest.substr(0, whole_size));
+  }
   ++log_.lines;
-  return end.size + (end.found ? 1 : 0);
+  return whole_size;
 }
 
 size_t JsonlParser::skip_oversize(std::string_view rest, bool at_end, Batch& batch) {
@@ -86,18 +97,19 @@ size_t JsonlParser::skip_oversize(std::string_view rest, bool at_end, Batch& bat
   return end.size + (end.found ? 1 : 0);
 }
 
-void JsonlParser::read_line(std::string_view line, RowSpace& space, Batch& batch) {
+// Reads a line through simdjson into the next row. False: it became a Reject.
+bool JsonlParser::read_line(std::string_view line, RowSpace& space, Batch& batch) {
   if (!reader_.read(line)) {
     log_.add_reject(Reason::kUnparseable, line, line.size(), reader_.fault(), batch);
-    return;
+    return false;
   }
   space.reserve(1);
-  read_row(line, space, batch);
+  return read_row(line, space, batch);
 }
 
-// Converts the values that the reader found into the next row, or makes a Reject of the first that does not
-// convert.
-void JsonlParser::read_row(std::string_view line, RowSpace& space, Batch& batch) {
+// Converts the values that the reader found into the next row. False: one does not convert, the line became a
+// Reject.
+bool JsonlParser::read_row(std::string_view line, RowSpace& space, Batch& batch) {
   const size_t row = batch.rows;
   const std::span<const JsonValue> values = reader_.values();
   for (size_t i = 0; i < values.size(); ++i) {
@@ -107,9 +119,88 @@ void JsonlParser::read_row(std::string_view line, RowSpace& space, Batch& batch)
     if (done == Conversion::kOk) continue;
     space.clear_row(row);
     log_.add_reject(reason_of(done), line, line.size(), describe(done, field, values[i].token), batch);
-    return;
+    return false;
   }
   log_.add_row(line, batch);
+  return true;
+}
+
+// ---- many lines by templates ----
+
+// The loops read some bytes before the line, so the first lines of a view go the other way.
+bool JsonlParser::templates_may_help(size_t bytes_before) const {
+  return options_.templates && lines_.has_templates() && pause_lines_ == 0 &&
+         bytes_before >= kKernelReachBytes && !oversize_.active();
+}
+
+// Eats the whole lines of a chunk at the front of `rest`, or as many as make `records_max` records. Returns 0
+// if there is no whole line in it.
+size_t JsonlParser::parse_chunk(std::string_view rest, size_t records_max, RowSpace& space, Batch& batch) {
+  const size_t lines_max = std::min(records_max, JsonLineReader::kLinesMax);
+  const size_t wanted = lines_max * (bytes_per_line_ + bytes_per_line_ / 4) + kKernelReachBytes;
+  const size_t count = lines_.find_lines(rest.substr(0, std::min(wanted, kChunkBytesMax)), lines_max);
+  const size_t eaten = lines_.bytes_found();
+  if (eaten == 0) return 0;
+  searched_ = 0;
+  if (count > 0) bytes_per_line_ = eaten / count + 1;
+  space.reserve(count);
+  lines_.read_lines(batch.rows, batch);
+  judge_templates(count, add_lines(count, space, batch));
+  return eaten;
+}
+
+// Gives the lines found their places in the batch; those that are not read yet are read now. Returns how many
+// were.
+size_t JsonlParser::add_lines(size_t count, RowSpace& space, Batch& batch) {
+  const size_t first_row = batch.rows;
+  const int64_t lines_before = log_.lines;
+  const bool check_size = options_.record_bytes_max < kChunkBytesMax;
+  size_t unread = 0;
+  for (size_t i = 0; i < count;) {
+    const size_t row = first_row + i;  // where the line's values are
+    if (row == batch.rows && !check_size) {
+      const size_t added = lines_.add_read_lines(i, log_.records, lines_before + 1, batch);
+      log_.records += static_cast<int64_t>(added);
+      i += added;
+      if (i == count) break;
+    }
+    const JsonLineReader::Line line = lines_.line(i);
+    log_.lines = lines_before + static_cast<int64_t>(line.number);
+    if (line.is_read && line.text.size() <= options_.record_bytes_max) {
+      space.move_row(first_row + i, batch.rows);
+      log_.add_row(line.text, batch);
+    } else {
+      add_unread_line(line, space, batch);
+      ++unread;
+    }
+    ++i;
+  }
+  for (size_t row = batch.rows; row < first_row + count; ++row) space.clear_row(row);
+  log_.lines = lines_before + static_cast<int64_t>(lines_.line_ends_found());
+  return unread;
+}
+
+void JsonlParser::add_unread_line(const JsonLineReader::Line& line, RowSpace& space, Batch& batch) {
+  const size_t size = line.text.size();
+  if (size > options_.record_bytes_max) {
+    log_.add_reject(Reason::kOversize, line.text, size, oversize_detail(size, options_.record_bytes_max),
+                    batch);
+    return;
+  }
+  space.clear_row(batch.rows);
+  if (read_line(line.text, space, batch) && !line.is_known) lines_.learn(line.whole);
+}
+
+// Where most lines fit no template, looking for one is lost work: it pauses, longer each time.
+void JsonlParser::judge_templates(size_t lines, size_t unread) {
+  constexpr size_t kPauseMin = 256;
+  constexpr size_t kPauseMax = size_t{1} << 15;
+  if (unread * 2 <= lines) {  // also if there were only blank lines
+    last_pause_ = 0;
+    return;
+  }
+  last_pause_ = std::clamp(last_pause_ * 2, kPauseMin, kPauseMax);
+  pause_lines_ = last_pause_;
 }
 
 }  // namespace wrackline::formats

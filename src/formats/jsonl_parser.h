@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/json_line_reader.h"
 #include "formats/json_reader.h"
 #include "formats/parser.h"
 #include "formats/record_log.h"
@@ -19,7 +20,8 @@ namespace wrackline::formats {
 
 class JsonlParser final : public Parser {
  public:
-  explicit JsonlParser(ParserOptions options);
+  // `level` is for tests; all give the same results.
+  explicit JsonlParser(ParserOptions options, SimdLevel level = best_simd_level());
 
   Result<size_t> parse(std::string_view bytes, bool at_end, size_t rows_max, Batch& batch) override;
   int64_t records() const override { return log_.records; }
@@ -35,8 +37,14 @@ class JsonlParser final : public Parser {
   LineEnd find_line_end(std::string_view rest) const;
   size_t parse_line(std::string_view rest, bool at_end, RowSpace& space, Batch& batch);
   size_t skip_oversize(std::string_view rest, bool at_end, Batch& batch);
-  void read_line(std::string_view line, RowSpace& space, Batch& batch);
-  void read_row(std::string_view line, RowSpace& space, Batch& batch);
+  bool read_line(std::string_view line, RowSpace& space, Batch& batch);
+  bool read_row(std::string_view line, RowSpace& space, Batch& batch);
+
+  bool templates_may_help(size_t bytes_before) const;
+  size_t parse_chunk(std::string_view rest, size_t records_max, RowSpace& space, Batch& batch);
+  size_t add_lines(size_t count, RowSpace& space, Batch& batch);
+  void add_unread_line(const JsonLineReader::Line& line, RowSpace& space, Batch& batch);
+  void judge_templates(size_t lines, size_t unread);
 
   ParserOptions options_;
   JsonReader reader_;
@@ -44,6 +52,11 @@ class JsonlParser final : public Parser {
   OversizeLine oversize_;
   bool started_ = false;  // the byte order mark was looked for
   size_t searched_ = 0;   // bytes at the front of the next view that hold no line end
+
+  JsonLineReader lines_;
+  size_t bytes_per_line_ = 256;  // of the last chunk
+  size_t pause_lines_ = 0;       // lines to read without templates because they did not fit lately
+  size_t last_pause_ = 0;
 };
 
 }  // namespace wrackline::formats

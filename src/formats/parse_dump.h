@@ -49,6 +49,18 @@ inline void dump_batch(const Batch& batch, const std::vector<Field>& fields, std
   WRACKLINE_CHECK(next_reject == batch.rejects.size(), "rejects out of order");
 }
 
+// The first place where two dumps differ, for messages; empty if they are equal.
+inline std::string difference(const std::vector<std::string>& wanted, const std::vector<std::string>& got) {
+  size_t at = 0;
+  while (at < wanted.size() && at < got.size() && wanted[at] == got[at]) ++at;
+  if (at == wanted.size() && at == got.size()) return {};
+  const auto shown = [&](const std::vector<std::string>& dump) {
+    return at < dump.size() ? dump[at] : "the end";
+  };
+  return format("at {}:\n  wanted {}\n  got    {}", at, printable(shown(wanted), 600),
+                printable(shown(got), 600));
+}
+
 struct DumpOptions {
   size_t rows_max = 1000;                                   // of one call
   std::function<size_t()> step = [] { return size_t{0}; };  // bytes that come into view at a time; 0: all

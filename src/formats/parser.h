@@ -29,6 +29,7 @@ struct ParserOptions {
   bool header = true;                          // CSV: the first record names the columns
   std::string null_text;  // CSV: unquoted field that means NULL (default: the empty field)
   std::string file;       // for messages
+  bool templates = true;  // false: every record takes the slow path (same results, for comparison)
 };
 
 class Parser {

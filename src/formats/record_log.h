@@ -65,9 +65,45 @@ class RowSpace {
       if (fields_[i].needed && batch_.columns[i].has_nulls()) batch_.columns[i].valid()[row] = 1;
     }
   }
+  // Copies the values of row `from` over those of row `to`.
+  void move_row(size_t from, size_t to) {
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      if (fields_[i].needed) move_value(batch_.columns[i], from, to);
+    }
+  }
 
  private:
   static constexpr size_t kStepRows = 256;
+  template <class T>
+  static void move_as(Column& column, size_t from, size_t to) {
+    column.values<T>()[to] = column.values<T>()[from];
+  }
+  static void move_value(Column& column, size_t from, size_t to) {
+    switch (column.type().kind) {
+      case TypeKind::kBoolean:
+        move_as<uint8_t>(column, from, to);
+        break;
+      case TypeKind::kDouble:
+        move_as<double>(column, from, to);
+        break;
+      case TypeKind::kNumeric:
+        move_as<Decimal>(column, from, to);
+        break;
+      case TypeKind::kText:
+      case TypeKind::kJson:
+        move_as<std::string_view>(column, from, to);
+        break;
+      case TypeKind::kInterval:
+        move_as<Interval>(column, from, to);
+        break;
+      case TypeKind::kInteger:
+      case TypeKind::kTimestamp:
+      case TypeKind::kDate:
+        move_as<int64_t>(column, from, to);
+        break;
+    }
+    if (column.has_nulls()) column.valid()[to] = column.valid()[from];
+  }
   void resize(size_t rows) {
     for (size_t i = 0; i < fields_.size(); ++i) {
       if (fields_[i].needed) batch_.columns[i].resize(rows);
@@ -78,6 +114,10 @@ class RowSpace {
   Batch& batch_;
   size_t size_ = 0;
 };
+
+inline std::string oversize_detail(uint64_t bytes, size_t bytes_max) {
+  return format("the record has {} bytes, more than {}", bytes, bytes_max);
+}
 
 // A line that is longer than a record may be: its bytes are eaten as they come, its beginning is kept for the
 // Reject.
@@ -102,8 +142,7 @@ class OversizeLine {
     active_ = false;
     const uint64_t size = bytes_ - (ends_with_return_ ? 1 : 0);
     const std::string_view head = std::string_view(head_).substr(0, std::min<uint64_t>(size, head_.size()));
-    log.add_reject(Reason::kOversize, batch.arena.copy(head), size,
-                   format("the record has {} bytes, more than {}", size, bytes_max), batch);
+    log.add_reject(Reason::kOversize, batch.arena.copy(head), size, oversize_detail(size, bytes_max), batch);
   }
 
  private:

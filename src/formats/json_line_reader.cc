@@ -1,0 +1,370 @@
+#include "formats/json_line_reader.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "data/time_text.h"
+#include "formats/json_reader.h"
+#include "wrackline/time.h"
+
+namespace wrackline::formats {
+namespace {
+
+constexpr int64_t kDayMicros = 86'400'000'000;
+constexpr int kBareDepthMax = 16;
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+bool is_word(std::string_view text) {
+  return text == "true" || text == "false" || text == "null";
+}
+
+// Eats one valid JSON value that has no string in it from the front of `text`. False: there is none.
+bool eat_bare_value(std::string_view& text, int depth) {
+  const auto eat_blanks = [&] { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); };
+  if (text.empty()) return false;
+  if (text.front() != '[' && text.front() != '{') {
+    const std::string_view scalar = text.substr(0, text.find_first_of(" ,]}"));
+    text.remove_prefix(scalar.size());
+    return is_word(scalar) || is_json_number(scalar);
+  }
+  const char close = text.front() == '[' ? ']' : '}';
+  text.remove_prefix(1);
+  eat_blanks();
+  if (text.starts_with(close)) {
+    text.remove_prefix(1);
+    return true;
+  }
+  if (close == '}' || depth >= kBareDepthMax) return false;  // an object with a key has a string
+  for (;;) {
+    if (!eat_bare_value(text, depth + 1)) return false;
+    eat_blanks();
+    if (text.empty()) return false;
+    const char next = text.front();
+    text.remove_prefix(1);
+    if (next == close) return true;
+    if (next != ',') return false;
+    eat_blanks();
+  }
+}
+
+bool is_bare_value(std::string_view text) {
+  return eat_bare_value(text, 0) && text.empty();
+}
+
+// A bare slot's text as a value; kMissing if it is none.
+JsonValue bare_value(std::string_view text) {
+  JsonValue value;
+  value.token = text;
+  if (!is_bare_value(text)) return value;
+  switch (text.front()) {
+    case 'n':
+      value.kind = JsonKind::kNull;
+      break;
+    case 't':
+    case 'f':
+      value.kind = JsonKind::kBoolean;
+      break;
+    case '[':
+    case '{':
+      value.kind = JsonKind::kContainer;
+      break;
+    default:
+      value.kind = JsonKind::kNumber;
+      break;
+  }
+  return value;
+}
+
+JsonValue string_value(std::string_view content) {
+  JsonValue value;
+  value.kind = JsonKind::kString;
+  value.content = content;
+  value.token = {content.data() - 1, content.size() + 2};
+  return value;
+}
+
+}  // namespace
+
+JsonLineReader::JsonLineReader(const std::vector<Field>& fields, const TimeZone* zone, SimdLevel level)
+    : fields_(fields),
+      zone_(zone),
+      kernels_(json_kernels(level)),
+      dates_(fields.size()),
+      marks_(kChunkBytesMax + 64) {}
+
+// ---- learning ----
+
+void JsonLineReader::learn(std::string_view whole_line) {
+  const bool full = shapes_.size() == kShapesMax;
+  if (full && lines_seen_ - learned_at_ < kLearnEveryLines) return;
+  const auto oldest = std::min_element(shapes_.begin(), shapes_.end(), [](const Shape& a, const Shape& b) {
+    return a.last_used < b.last_used;
+  });
+  if (full && lines_seen_ - oldest->last_used < kStaleLines) return;
+  learned_at_ = lines_seen_;
+  std::optional<JsonTemplate> form = learn_template(whole_line, fields_);
+  if (!form) return;
+  if (std::any_of(shapes_.begin(), shapes_.end(), [&](const Shape& shape) { return shape.form == *form; }))
+    return;
+  Shape& shape = full ? *oldest : shapes_.emplace_back();
+  shape.form = std::move(*form);
+  shape.last_used = lines_seen_;
+}
+
+// ---- finding lines ----
+
+size_t JsonLineReader::find_lines(std::string_view chunk, size_t lines_max) {
+  WRACKLINE_CHECK(chunk.size() <= kChunkBytesMax, "a chunk larger than marks can count");
+  bool ascii = true;
+  chunk_ = chunk;
+  mark_count_ = kernels_.find_marks(chunk.data(), chunk.size(), marks_.data(), ascii);
+  line_count_ = 0;
+  line_ends_found_ = 0;
+  bytes_found_ = 0;
+  lines_max = std::min(lines_max, kLinesMax);
+  size_t mark = 0;  // the first of the next line
+  while (line_count_ < lines_max) {
+    const LineStart start{bytes_found_, mark};
+    if (match_run(start, lines_max)) {
+      mark = lines_.first_mark[line_count_ - 1] + shapes_[current_shape_].form.marks;
+      continue;
+    }
+    while (mark < mark_count_ && chunk[marks_[mark]] != '\n') ++mark;
+    if (mark == mark_count_) break;  // the rest is no whole line
+    add_unknown_line(start, marks_[mark++]);
+  }
+  lines_seen_ += static_cast<int64_t>(line_count_);
+  if (!ascii) check_utf8();
+  choose_lines();
+  return line_count_;
+}
+
+// Finds the lines from `start` on that fit one template. False: the next line fits none.
+bool JsonLineReader::match_run(LineStart start, size_t lines_max) {
+  if (current_shape_ < shapes_.size() && match_shape(current_shape_, start, lines_max)) return true;
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    if (i != current_shape_ && match_shape(i, start, lines_max)) return true;
+  }
+  return false;
+}
+
+bool JsonLineReader::match_shape(size_t shape, LineStart start, size_t lines_max) {
+  const JsonTemplate& form = shapes_[shape].form;
+  const size_t last = start.mark + form.marks - 1;
+  if (last >= mark_count_ || chunk_[marks_[last]] != '\n') return false;
+  const size_t before = line_count_;
+  line_count_ = kernels_.match_lines(form, chunk_.data(), {marks_.data(), mark_count_}, start, lines_, before,
+                                     lines_max);
+  if (line_count_ == before) return false;
+  current_shape_ = shape;
+  for (size_t line = before; line < line_count_; ++line) {
+    numbers_[line] = static_cast<uint16_t>(line_ends_found_++);
+    shape_of_[line] = static_cast<int8_t>(shape);
+  }
+  bytes_found_ = lines_.next[line_count_ - 1];
+  return true;
+}
+
+void JsonLineReader::add_unknown_line(LineStart start, size_t line_feed) {
+  const std::string_view text = chunk_.substr(start.byte, line_feed - start.byte);
+  if (!std::all_of(text.begin(), text.end(), is_blank)) {
+    lines_.begin[line_count_] = static_cast<uint16_t>(start.byte);
+    lines_.end[line_count_] = static_cast<uint16_t>(text.ends_with('\r') ? line_feed - 1 : line_feed);
+    lines_.next[line_count_] = static_cast<uint16_t>(line_feed + 1);
+    numbers_[line_count_] = static_cast<uint16_t>(line_ends_found_);
+    shape_of_[line_count_] = kNoShape;
+    ++line_count_;
+  }
+  ++line_ends_found_;
+  bytes_found_ = line_feed + 1;
+}
+
+// No template sees whether its strings are valid UTF-8. Mostly all are.
+void JsonLineReader::check_utf8() {
+  if (is_utf8(chunk_.substr(0, bytes_found_))) return;
+  for (size_t i = 0; i < line_count_; ++i) {
+    if (!is_utf8(line(i).text)) shape_of_[i] = kNoShape;
+  }
+}
+
+// Sorts the lines by the templates that they fit.
+void JsonLineReader::choose_lines() {
+  for (Shape& shape : shapes_) {
+    shape.chosen.clear();
+    shape.first_marks.clear();
+  }
+  for (size_t i = 0; i < line_count_; ++i) {
+    if (shape_of_[i] == kNoShape) continue;
+    Shape& shape = shapes_[static_cast<size_t>(shape_of_[i])];
+    shape.chosen.push_back(static_cast<uint16_t>(i));
+    shape.first_marks.push_back(lines_.first_mark[i]);
+  }
+  for (Shape& shape : shapes_) {
+    if (!shape.chosen.empty()) shape.last_used = lines_seen_;
+  }
+}
+
+JsonLineReader::Line JsonLineReader::line(size_t index) const {
+  const size_t begin = lines_.begin[index];
+  Line line;
+  line.text = chunk_.substr(begin, lines_.end[index] - begin);
+  line.whole = chunk_.substr(begin, lines_.next[index] - begin);
+  line.number = numbers_[index];
+  line.is_known = shape_of_[index] != kNoShape;
+  line.is_read = line.is_known && !failed_[index];
+  return line;
+}
+
+size_t JsonLineReader::add_read_lines(size_t from, int64_t offset, int64_t line, Batch& batch) const {
+  size_t to = from;
+  while (to < line_count_ && shape_of_[to] != kNoShape && !failed_[to]) ++to;
+  const size_t count = to - from;
+  const size_t row = batch.offsets.size();
+  batch.offsets.resize(row + count);
+  batch.lines.resize(row + count);
+  batch.raw.resize(row + count);
+  int64_t* const offsets = batch.offsets.data() + row;
+  int64_t* const lines = batch.lines.data() + row;
+  std::string_view* const raw = batch.raw.data() + row;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t begin = lines_.begin[from + i];
+    offsets[i] = offset + static_cast<int64_t>(i);
+    lines[i] = line + numbers_[from + i];
+    raw[i] = {chunk_.data() + begin, lines_.end[from + i] - begin};
+  }
+  batch.rows += count;
+  return count;
+}
+
+// ---- reading values ----
+
+void JsonLineReader::read_lines(size_t row, Batch& batch) {
+  std::fill_n(failed_.begin(), line_count_, false);
+  for (const Shape& shape : shapes_) {
+    if (!shape.chosen.empty()) read_shape(shape, row, batch);
+  }
+}
+
+void JsonLineReader::read_shape(const Shape& shape, size_t row, Batch& batch) {
+  for (const TemplateSlot& slot : shape.form.slots) {
+    const bool needed = slot.field >= 0 && fields_[static_cast<size_t>(slot.field)].needed;
+    if (needed) {
+      read_slot(shape, slot, row, batch);
+    } else if (!slot.is_string && slot.is_checked) {
+      check_bare_slot(shape, slot);
+    }
+  }
+  for (const size_t field : shape.form.absent_fields) {
+    for (const uint16_t line : shape.chosen) batch.columns[field].set_null(row + line);
+  }
+}
+
+// Reads a slot by the quick way for its column's type where there is one, and what that misses one by one.
+void JsonLineReader::read_slot(const Shape& shape, const TemplateSlot& slot, size_t row, Batch& batch) {
+  Column& column = batch.columns[static_cast<size_t>(slot.field)];
+  const Type& type = column.type();
+  if (type.kind == TypeKind::kText && type.precision < 0 && slot.is_string) {
+    read_text_slot(shape, slot, row, column);
+    return;
+  }
+  if (type.kind == TypeKind::kInteger && !slot.is_string && slot.is_checked) {
+    for (const uint16_t i : read_integer_slot(shape, slot, row, column)) {
+      read_one(slot, shape.chosen[i], row, column, batch.arena);
+    }
+  } else if (type.kind == TypeKind::kTimestamp && slot.is_string) {
+    for (const uint16_t i : read_time_slot(shape, slot, row, column)) {
+      read_one(slot, shape.chosen[i], row, column, batch.arena);
+    }
+  } else {
+    for (const uint16_t line : shape.chosen) read_one(slot, line, row, column, batch.arena);
+  }
+}
+
+// Returns the lines that are left over, as indexes into shape.chosen.
+std::span<const uint16_t> JsonLineReader::read_integer_slot(const Shape& shape, const TemplateSlot& slot,
+                                                            size_t row, Column& column) {
+  const size_t misses = kernels_.read_integers(rows_of(shape, slot), column.type().bits,
+                                               values_of(shape, row, column), missed_.data());
+  place_values(shape, row, column);
+  return {missed_.data(), misses};
+}
+
+std::span<const uint16_t> JsonLineReader::read_time_slot(const Shape& shape, const TemplateSlot& slot,
+                                                         size_t row, Column& column) {
+  const auto field = static_cast<size_t>(slot.field);
+  const size_t misses =
+      kernels_.read_times(rows_of(shape, slot), dates_[field], values_of(shape, row, column), missed_.data());
+  place_values(shape, row, column);
+  if (misses > 0) remember_date_of(text_of(slot, shape.chosen[missed_[misses - 1]]), field);
+  return {missed_.data(), misses};
+}
+
+int64_t* JsonLineReader::values_of(const Shape& shape, size_t row, Column& column) {
+  return has_all_lines(shape) ? column.values<int64_t>().data() + row : values_.data();
+}
+
+void JsonLineReader::place_values(const Shape& shape, size_t row, Column& column) const {
+  if (has_all_lines(shape)) return;
+  int64_t* const values = column.values<int64_t>().data() + row;
+  for (size_t i = 0; i < shape.chosen.size(); ++i) values[shape.chosen[i]] = values_[i];
+}
+
+// A value that no column wants still has to be one.
+void JsonLineReader::check_bare_slot(const Shape& shape, const TemplateSlot& slot) {
+  const size_t misses = kernels_.read_integers(rows_of(shape, slot), 64, values_.data(), missed_.data());
+  for (size_t i = 0; i < misses; ++i) {
+    const size_t line = shape.chosen[missed_[i]];
+    failed_[line] |= !is_bare_value(text_of(slot, line));
+  }
+}
+
+void JsonLineReader::read_text_slot(const Shape& shape, const TemplateSlot& slot, size_t row,
+                                    Column& column) const {
+  std::string_view* const values = column.values<std::string_view>().data() + row;
+  for (const uint16_t line : shape.chosen) values[line] = text_of(slot, line);
+}
+
+void JsonLineReader::read_one(const TemplateSlot& slot, size_t line, size_t row, Column& column,
+                              Arena& arena) {
+  const std::string_view text = text_of(slot, line);
+  JsonValue value;
+  if (slot.is_string) {
+    value = string_value(text);
+  } else if (slot.is_checked) {
+    value = bare_value(text);
+  } else {
+    value.kind = JsonKind::kContainer;
+    value.token = text;
+  }
+  failed_[line] |= value.kind == JsonKind::kMissing ||
+                   convert_json(value, zone_, column, row + line, arena) != Conversion::kOk;
+}
+
+// Only a plain date is remembered, so that what the quick way takes for one is one.
+void JsonLineReader::remember_date_of(std::string_view text, size_t field) {
+  constexpr size_t kDateBytes = 10;
+  int64_t days = 0;
+  if (text.size() <= kDateBytes || text.front() == '+' || text.front() == '-') return;
+  const char separator = text[kDateBytes];
+  if (separator != 'T' && separator != ' ' && separator != 't') return;
+  if (parse_date(text.substr(0, kDateBytes), days) != TimeParse::kOk) return;
+  remember_date(text, days * kDayMicros, dates_[field]);
+}
+
+SlotRows JsonLineReader::rows_of(const Shape& shape, const TemplateSlot& slot) const {
+  return {chunk_.data(), marks_.data(), shape.first_marks, slot.begin, slot.end};
+}
+
+// The slot's text in a line that fits. Literals that overlap leave less than nothing between them: an empty
+// text.
+std::string_view JsonLineReader::text_of(const TemplateSlot& slot, size_t line) const {
+  const uint16_t* const marks = marks_.data() + lines_.first_mark[line];
+  const ptrdiff_t begin = marks[slot.begin.mark] + slot.begin.offset;
+  const ptrdiff_t end = marks[slot.end.mark] + slot.end.offset;
+  return {chunk_.data() + begin, static_cast<size_t>(std::max<ptrdiff_t>(end - begin, 0))};
+}
+
+}  // namespace wrackline::formats

@@ -1,0 +1,120 @@
+// Reads runs of JSON lines by templates into columns.
+//
+// Used by: the JSONL parser, which reads what is left over through JsonReader.
+// Invariant: a line that this reader takes, JsonReader takes too and gives the same values for. The reverse
+// need not hold. Threads:   one reader belongs to one thread. Cost:      a line of 140 bytes with four wanted
+// fields takes some 20 ns with AVX-512.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "data/batch.h"
+#include "formats/convert.h"
+#include "formats/json_kernels.h"
+#include "formats/json_template.h"
+
+namespace wrackline::formats {
+
+class JsonLineReader {
+ public:
+  static constexpr size_t kLinesMax = LineTable::kLinesMax;  // found at a time
+
+  // A line that was found.
+  struct Line {
+    std::string_view text;   // without its line end
+    std::string_view whole;  // with it
+    size_t number = 0;       // of the line in the chunk, from 0; blank lines are counted but not found
+    bool is_known = false;   // it fits a template
+    bool is_read = false;    // and read_lines has put its values into the columns
+  };
+
+  JsonLineReader(const std::vector<Field>& fields, const TimeZone* zone, SimdLevel level);
+
+  bool has_templates() const { return !shapes_.empty(); }
+  // Learns from a line that a JsonReader accepted, line end included; not from every line that it is shown.
+  void learn(std::string_view whole_line);
+
+  // Finds the whole lines at the front of `chunk`, at most `lines_max`; blank ones are left out.
+  // Returns: how many there are. Requires: chunk.size() <= kChunkBytesMax; kKernelReachBytes readable on both
+  // sides.
+  size_t find_lines(std::string_view chunk, size_t lines_max);
+  // Of the lines found last, blank ones included.
+  size_t bytes_found() const { return bytes_found_; }
+  size_t line_ends_found() const { return line_ends_found_; }
+
+  // Reads the lines found last: line i into row `row` + i of the needed columns.
+  // Requires: the columns have those rows, all valid.
+  void read_lines(size_t row, Batch& batch);
+
+  Line line(size_t index) const;
+  // Writes the identity of the lines from `from` on that were read, up to the first that was not, for the
+  // rows from batch.rows on; returns how many. The first record has offset `offset`, the chunk's first line
+  // number `line`.
+  size_t add_read_lines(size_t from, int64_t offset, int64_t line, Batch& batch) const;
+
+ private:
+  static constexpr size_t kShapesMax = 8;
+  static constexpr int8_t kNoShape = -1;
+  static constexpr int64_t kStaleLines =
+      10'000;  // a template that fits none of so many lines makes room for another
+  static constexpr int64_t kLearnEveryLines = 64;  // beyond the first templates
+
+  struct Shape {
+    JsonTemplate form;
+    int64_t last_used = 0;              // lines_seen_ when it fitted last
+    std::vector<uint16_t> chosen;       // the lines found last that fit
+    std::vector<uint16_t> first_marks;  // their first marks
+  };
+
+  bool match_run(LineStart start, size_t lines_max);
+  bool match_shape(size_t shape, LineStart start, size_t lines_max);
+  void add_unknown_line(LineStart start, size_t line_feed);
+  void check_utf8();
+  void choose_lines();
+
+  void read_shape(const Shape& shape, size_t row, Batch& batch);
+  void read_slot(const Shape& shape, const TemplateSlot& slot, size_t row, Batch& batch);
+  std::span<const uint16_t> read_integer_slot(const Shape& shape, const TemplateSlot& slot, size_t row,
+                                              Column& column);
+  std::span<const uint16_t> read_time_slot(const Shape& shape, const TemplateSlot& slot, size_t row,
+                                           Column& column);
+  void read_text_slot(const Shape& shape, const TemplateSlot& slot, size_t row, Column& column) const;
+  void check_bare_slot(const Shape& shape, const TemplateSlot& slot);
+  void read_one(const TemplateSlot& slot, size_t line, size_t row, Column& column, Arena& arena);
+  void remember_date_of(std::string_view text, size_t field);
+  SlotRows rows_of(const Shape& shape, const TemplateSlot& slot) const;
+  std::string_view text_of(const TemplateSlot& slot, size_t line) const;
+  // Where the loops write the values of a shape's lines: straight into the column if it has all lines.
+  int64_t* values_of(const Shape& shape, size_t row, Column& column);
+  void place_values(const Shape& shape, size_t row, Column& column) const;
+  bool has_all_lines(const Shape& shape) const { return shape.chosen.size() == line_count_; }
+
+  const std::vector<Field>& fields_;
+  const TimeZone* zone_;
+  const JsonKernels& kernels_;
+  std::vector<Shape> shapes_;
+  size_t current_shape_ = 0;  // fitted last, is tried first
+  int64_t lines_seen_ = 0;
+  int64_t learned_at_ = 0;
+  std::vector<DateMemory> dates_;  // per column
+
+  // The chunk looked at last.
+  std::string_view chunk_;
+  std::vector<uint16_t> marks_;
+  size_t mark_count_ = 0;
+  size_t bytes_found_ = 0;
+  size_t line_ends_found_ = 0;
+  size_t line_count_ = 0;
+  LineTable lines_;
+  std::array<uint16_t, kLinesMax> numbers_;  // of the line in the chunk
+  std::array<int8_t, kLinesMax> shape_of_;   // or kNoShape
+  std::array<bool, kLinesMax> failed_;       // fits, but holds a value that does not convert
+  std::array<uint16_t, kLinesMax> missed_;
+  std::array<int64_t, kLinesMax> values_;  // of lines that do not stand one after the other, or of no column
+};
+
+}  // namespace wrackline::formats
