@@ -146,6 +146,9 @@ class DelayHistogram {
     return pages_[((page - 1) << kSubBits) | (index & (kPageBuckets - 1))];
   }
   uint64_t allocate_page(size_t slot);
+  // Calls visit(Bucket) for non-empty buckets in ascending order until it returns false.
+  template <class Visit>
+  void visit_buckets(Visit visit) const;
   void tighten_extremes();
 
   // For each power of two (first those of values >= 0, then of negative ones): 1 + its page's position, 0 for

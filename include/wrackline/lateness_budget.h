@@ -60,7 +60,9 @@ struct BudgetOptions {
   std::optional<Duration> slide;   // null: the window's size
   Duration window_offset;
   Duration max_future_accept = seconds(86400);  // beyond it a record goes to the ledger whatever its window
-  std::optional<int64_t> keys;           // expected number of grouping keys, when no key hashes are given
+  std::optional<int64_t> keys;  // expected number of grouping keys, when no key hashes are given
+  bool transport_mode_only =
+      true;  // false: the delay is taken from all records even when delays have two modes
   int64_t bytes_per_window_state = 112;  // of one (key, window) in memory
   ProfileOptions profile;
 };
@@ -110,6 +112,7 @@ struct PartitionBudget {
   Verdict verdict = Verdict::kInsufficient;
   BudgetCounts counts;       // of its pairs under the common budget
   double share_of_late = 0;  // of all late pairs, how many are this partition's
+  int64_t windows_held = 0;  // windows that could close only when this partition spoke or ended
 };
 
 struct BudgetReport {
@@ -129,8 +132,10 @@ struct BudgetReport {
   bool design_effect_known = false;
   int64_t late_in_sample = 0;   // of the sample, how many are late under the chosen delay
   double late_share_upper = 1;  // upper 95 % bound of that share
-  std::optional<int64_t>
-      point_delay_us;  // the delay that meets the target in the sample itself, without the bound
+  // The delay that meets the target in the sample itself, without the bound.
+  std::optional<int64_t> point_delay_us;
+  // With two modes: the delay that would meet the target for the records of both.
+  std::optional<int64_t> both_modes_delay_us;
   Verdict verdict = Verdict::kInsufficient;       // of the delay
   Verdict tail_verdict = Verdict::kInsufficient;  // of the lateness
   std::vector<std::string> notes;                 // sentences for people

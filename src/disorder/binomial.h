@@ -13,6 +13,8 @@
 
 namespace wrackline::disorder {
 
+inline constexpr double kAlpha = 0.05;  // every statement here is made with 95 % confidence
+
 // The distribution of the number of successes among n trials, each with probability p, as a table around its
 // mean. Probabilities below 10^-18 of the greatest are left out. Cost: O(sqrt(n p (1 - p))) time and memory.
 // Requires: n >= 0, 0 <= p <= 1.

@@ -157,7 +157,7 @@ void append_axis(std::string& out, const Axis& axis, bool unicode) {
   for (const int sign : {1, -1}) {
     for (const Tick& tick : kTicks) {
       const int64_t value = sign * tick.micros;
-      const std::string label = (sign < 0 ? "-" : "") + std::string(tick.label);
+      const std::string label = format("{}{}", sign < 0 ? "-" : "", tick.label);
       if (!axis.covers(value) || !place(labels, axis.column_of(value), label)) continue;
       ticks[axis.column_of(value)] = true;
     }

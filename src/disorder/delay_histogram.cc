@@ -99,32 +99,64 @@ uint64_t DelayHistogram::count_in(BucketIndex index) const {
   return page == 0 ? 0 : pages_[((page - 1) << kSubBits) | (at & (kPageBuckets - 1))];
 }
 
+template <class Visit>
+void DelayHistogram::visit_buckets(Visit visit) const {
+  const auto visit_one = [&](size_t slot, uint64_t within) {
+    const uint64_t count = pages_[((uint64_t{page_of_[slot]} - 1) << kSubBits) | within];
+    if (count == 0) return true;
+    const bool negative = slot >= kPagesPerSign;
+    const uint64_t octave = slot - (negative ? kPagesPerSign : 0);
+    const auto magnitude = static_cast<BucketIndex>((octave << kSubBits) | within);
+    const BucketIndex index = negative ? -magnitude : magnitude;
+    return visit(Bucket{index, lower_edge(index), upper_edge(index), count});
+  };
+  // Negative values ascend from the greatest magnitude down.
+  for (size_t slot = 2 * kPagesPerSign; slot-- > kPagesPerSign;) {
+    if (page_of_[slot] == 0) continue;
+    for (uint64_t within = kPageBuckets; within-- > 0;) {
+      if (!visit_one(slot, within)) return;
+    }
+  }
+  for (size_t slot = 0; slot < kPagesPerSign; ++slot) {
+    if (page_of_[slot] == 0) continue;
+    for (uint64_t within = 0; within < kPageBuckets; ++within) {
+      if (!visit_one(slot, within)) return;
+    }
+  }
+}
+
 uint64_t DelayHistogram::count_at_least(int64_t value) const {
   const BucketIndex from = bucket_of(value);
-  uint64_t total = 0;
-  for (const Bucket& bucket : buckets()) {
-    if (bucket.index >= from) total += bucket.count;
-  }
-  return total;
+  uint64_t below = 0;
+  visit_buckets([&](const Bucket& bucket) {
+    if (bucket.index >= from) return false;
+    below += bucket.count;
+    return true;
+  });
+  return count_ - below;
 }
 
 uint64_t DelayHistogram::count_at_most(int64_t value) const {
   const BucketIndex to = bucket_of(value);
   uint64_t total = 0;
-  for (const Bucket& bucket : buckets()) {
-    if (bucket.index <= to) total += bucket.count;
-  }
+  visit_buckets([&](const Bucket& bucket) {
+    if (bucket.index > to) return false;
+    total += bucket.count;
+    return true;
+  });
   return total;
 }
 
 DelayHistogram::Located DelayHistogram::locate(uint64_t rank) const {
   WRACKLINE_CHECK(rank >= 1 && rank <= count_, "ranks go from 1 to the count");
-  uint64_t before = 0;
-  for (const Bucket& bucket : buckets()) {
-    if (before + bucket.count >= rank) return {bucket, before};
-    before += bucket.count;
-  }
-  check_failed(__FILE__, __LINE__, "the buckets hold as many values as the count says", {});
+  Located located;
+  visit_buckets([&](const Bucket& bucket) {
+    located.bucket = bucket;
+    if (located.before + bucket.count >= rank) return false;
+    located.before += bucket.count;
+    return true;
+  });
+  return located;
 }
 
 int64_t DelayHistogram::rank_lower(uint64_t rank) const {
@@ -137,24 +169,10 @@ int64_t DelayHistogram::rank_upper(uint64_t rank) const {
 
 std::vector<DelayHistogram::Bucket> DelayHistogram::buckets() const {
   std::vector<Bucket> found;
-  const auto visit = [&](size_t slot, uint64_t within) {
-    const uint64_t page = page_of_[slot];
-    const uint64_t count = pages_[((page - 1) << kSubBits) | within];
-    if (count == 0) return;
-    const bool negative = slot >= kPagesPerSign;
-    const auto magnitude =
-        static_cast<BucketIndex>(((slot - (negative ? kPagesPerSign : 0)) << kSubBits) | within);
-    const BucketIndex index = negative ? -magnitude : magnitude;
-    found.push_back({index, lower_edge(index), upper_edge(index), count});
-  };
-  for (size_t slot = 2 * kPagesPerSign; slot-- > kPagesPerSign;) {
-    if (page_of_[slot] == 0) continue;
-    for (uint64_t within = kPageBuckets; within-- > 0;) visit(slot, within);
-  }
-  for (size_t slot = 0; slot < kPagesPerSign; ++slot) {
-    if (page_of_[slot] == 0) continue;
-    for (uint64_t within = 0; within < kPageBuckets; ++within) visit(slot, within);
-  }
+  visit_buckets([&](const Bucket& bucket) {
+    found.push_back(bucket);
+    return true;
+  });
   return found;
 }
 

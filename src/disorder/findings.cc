@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "data/time_text.h"
+#include "disorder/report_text.h"
 
 namespace wrackline::disorder {
 namespace {
@@ -59,6 +60,11 @@ std::optional<TimeUnit> unit_that_fits(std::string_view declared, int64_t event_
   }
   const auto fits = plausible_unit(raw);
   return fits == unit ? std::nullopt : fits;
+}
+
+// Beyond some years, days mean nothing to a reader.
+std::string span_words(int64_t micros) {
+  return std::abs(micros) > 2 * kYear ? short_span(micros) : span_text(micros);
 }
 
 std::string_view unit_word(TimeUnit unit) {
@@ -184,7 +190,7 @@ void ZoneSuspicion::report(int64_t resolution_us, const std::vector<std::string>
 
 namespace {
 
-constexpr size_t kPartitionsNamed = 20;  // findings per kind before the rest is summed up
+constexpr size_t kPartitionsNamed = 5;  // findings of one kind before the rest is summed up
 
 std::string partition_words(const DelaySummary& summary) {
   return summary.partition.empty() ? std::string()
@@ -212,8 +218,8 @@ void add_clocks_ahead(const ProfileReport& report, std::vector<Finding>& finding
                         *summary.negative,
                         *summary.clock_ahead_us,
                         {},
-                        format("{}its clock is ahead by at least {}: {} arrived before {} happened.",
-                               partition_words(summary), span_text(*summary.clock_ahead_us),
+                        format("{}a clock is ahead by at least {}: {} arrived before {} happened.",
+                               partition_words(summary), span_words(*summary.clock_ahead_us),
                                records_text(*summary.negative), *summary.negative == 1 ? "it" : "they")});
   }
   if (unnamed > 0) {
@@ -224,7 +230,7 @@ void add_clocks_ahead(const ProfileReport& report, std::vector<Finding>& finding
          *ahead[kPartitionsNamed]->clock_ahead_us,
          {},
          format("{} more partitions have clocks that are ahead, by at most {}.",
-                ahead.size() - kPartitionsNamed, span_text(*ahead[kPartitionsNamed]->clock_ahead_us))});
+                ahead.size() - kPartitionsNamed, span_words(*ahead[kPartitionsNamed]->clock_ahead_us))});
   }
 }
 
@@ -262,11 +268,12 @@ void add_clock_findings(const ProfileOptions& options, const ProfileReport& repo
                                "the watermark; the furthest, "
                                "by {}: {}, partition \"{}\".",
                                records_text(*all.future), are_or_is(*all.future),
-                               span_text(options.max_future_skew.micros()), *all.future == 1 ? "does" : "do",
-                               span_text(*all.negative_most_us), times_text(*all.furthest_ahead),
+                               span_words(options.max_future_skew.micros()), *all.future == 1 ? "does" : "do",
+                               span_words(*all.negative_most_us), times_text(*all.furthest_ahead),
                                printable(worst.partition))});
   }
-  if (far_behind > 0) {
+  // When most records are that old it is how the stream works, not a finding.
+  if (far_behind > 0 && far_behind <= all.with_arrival / 2) {
     const DelaySummary& worst = furthest(report, true);
     findings.push_back(
         {Finding::Kind::kFarBehind,
@@ -276,8 +283,9 @@ void add_clock_findings(const ProfileOptions& options, const ProfileReport& repo
          {},
          format("{} arrived later than the limit of {} (warn_behind); the furthest, by {}: {}, partition "
                 "\"{}\".",
-                records_text(far_behind), span_text(options.warn_behind.micros()),
-                span_text(all.delay_us->max), times_text(*all.furthest_behind), printable(worst.partition))});
+                records_text(far_behind), span_words(options.warn_behind.micros()),
+                span_words(all.delay_us->max), times_text(*all.furthest_behind),
+                printable(worst.partition))});
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "disorder/partition_groups.h"
 #include "wrackline/delay_profile.h"
 
 namespace wrackline::disorder {
@@ -36,10 +37,14 @@ class UnitSuspicion {
 // Counts delays near whole hours, and around them for comparison.
 class ZoneSuspicion {
  public:
-  void look(PartitionId partition, int64_t delay_us) {
-    const uint64_t magnitude =
-        delay_us < 0 ? 0 - static_cast<uint64_t>(delay_us) : static_cast<uint64_t>(delay_us);
-    if (magnitude - kLookFrom <= kLookTo - kLookFrom) count(partition, delay_us);
+  void look(const PartitionRun& run) {
+    for (size_t i = 0; i < run.delay_us.size(); ++i) {
+      const int64_t delay_us = run.delay_us[i];
+      const uint64_t magnitude =
+          delay_us < 0 ? 0 - static_cast<uint64_t>(delay_us) : static_cast<uint64_t>(delay_us);
+      if (magnitude - kLookFrom <= kLookTo - kLookFrom && run.has_arrival[i] != 0)
+        count(run.partition, delay_us);
+    }
   }
   void report(int64_t resolution_us, const std::vector<std::string>& names,
               std::vector<Finding>& findings) const;

@@ -15,10 +15,8 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/text.h"
-#include "data/time_text.h"
 #include "disorder/binomial.h"
-#include "disorder/modes.h"
+#include "disorder/budget_notes.h"
 #include "disorder/profile_core.h"
 #include "disorder/rank_selector.h"
 #include "disorder/window_pairs.h"
@@ -36,64 +34,9 @@ using disorder::RankSelector;
 using disorder::WindowPairs;
 using disorder::WindowPass;
 
-std::string_view to_string(BudgetRule rule) {
-  return rule == BudgetRule::kExact ? "exact" : "nearest-rank";
-}
-
-std::optional<Share> Share::parse_percent(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  if (text.ends_with('%')) text.remove_suffix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  constexpr int64_t kPercent = kWhole / 100;
-  int64_t parts = 0;
-  int64_t step = kPercent;  // what a digit here is worth
-  bool digits = false;
-  bool point = false;
-  for (const char c : text) {
-    if (c == '.' && !point) {
-      point = true;
-      continue;
-    }
-    if (c < '0' || c > '9') return std::nullopt;
-    digits = true;
-    const int64_t digit = c - '0';
-    if (!point) {
-      parts = parts * 10 + digit * kPercent;
-    } else {
-      step /= 10;
-      if (step == 0 && digit != 0) return std::nullopt;
-      parts += digit * step;
-    }
-    if (parts > kWhole) return std::nullopt;
-  }
-  if (!digits) return std::nullopt;
-  return Share{parts};
-}
-
-int64_t Share::floor_of(int64_t count) const {
-  return static_cast<int64_t>(static_cast<__int128>(parts) * count / kWhole);
-}
-
-std::string Share::percent_text() const {
-  constexpr int64_t kPercent = kWhole / 100;
-  std::string text = format("{}", parts / kPercent);
-  if (parts % kPercent == 0) return text;
-  std::string fraction = format("{:010}", parts % kPercent);
-  fraction.erase(fraction.find_last_not_of('0') + 1);
-  return text + "." + fraction;
-}
-
-BudgetShares BudgetCounts::shares() const {
-  if (pairs == 0) return {};
-  const auto of = [&](int64_t count) { return static_cast<double>(count) / static_cast<double>(pairs); };
-  return {of(on_time), of(corrected), of(ledgered)};
-}
-
 namespace {
 
-constexpr double kAlpha = 0.05;
+using disorder::kAlpha;
 
 // Lateness x >= 0 of a sample of pairs; the pairs with x < 0 are only counted.
 struct Sample {
@@ -190,13 +133,11 @@ struct LatenessBudget::State {
   std::expected<BudgetReport, std::string> finish();
   std::expected<void, std::string> choose_by_rank(const ProfileCore::Finished& profile, BudgetReport& report);
   std::expected<void, std::string> choose_exactly(const ProfileCore::Finished& profile, BudgetReport& report);
-  std::expected<void, std::string> sample(std::optional<int64_t> split_us);
-  std::expected<void, std::string> collect(std::optional<int64_t> split_us, RankSelector& transport,
-                                           RankSelector& everything);
+  std::expected<void, std::string> sample();
+  std::expected<void, std::string> collect(RankSelector& transport, RankSelector& all);
   double measure_effect(const Sample& transport, BudgetReport& report) const;
   std::expected<void, std::string> play(BudgetReport& report);
   void add_state(const WindowPass& pass, BudgetReport& report) const;
-  void add_notes(BudgetReport& report) const;
 
   BudgetOptions options;
   ProfileCore core;
@@ -206,7 +147,8 @@ struct LatenessBudget::State {
   bool has_keys = false;
 
   // Exact rule.
-  std::vector<Sample> blocks;  // of the transport mode, by stretch of the input
+  std::optional<int64_t> split_us;  // greatest delay of the transport mode, when the delay is taken from it
+  std::vector<Sample> blocks;       // of the transport mode, by stretch of the input
   Sample everything;
   std::vector<Alone> alone;  // by partition
 };
@@ -227,7 +169,7 @@ std::expected<void, std::string> LatenessBudget::State::replay(Visit visit, Afte
       for (; next_end != ends.end() && next_end->first <= record.at; ++next_end) {
         if (!index[next_end->second]) continue;
         tracker.set_ended(*index[next_end->second]);
-        after(tracker.progress().micros());
+        after(next_end->second, tracker.progress().micros());
       }
       record.partition = rows.partition[i];
       record.event_us = rows.event_us[i];
@@ -244,12 +186,12 @@ std::expected<void, std::string> LatenessBudget::State::replay(Visit visit, Afte
         const int64_t arrival = saturating_add(record.event_us, record.delay_us.value_or(0));
         tracker.observe(*mine, EventTime(record.event_us), ArrivalTime(arrival));
       }
-      after(tracker.progress().micros());
+      after(record.partition, tracker.progress().micros());
     }
   });
 }
 
-std::expected<void, std::string> LatenessBudget::State::sample(std::optional<int64_t> split_us) {
+std::expected<void, std::string> LatenessBudget::State::sample() {
   blocks.assign(kDesignBlocks, {});
   everything = {};
   const uint64_t rows = core.log().rows();
@@ -272,11 +214,10 @@ std::expected<void, std::string> LatenessBudget::State::sample(std::optional<int
         if (record.admissible && !record.refused)
           own.max_event_us = std::max(own.max_event_us, record.event_us);
       },
-      [](int64_t) {});
+      [](PartitionId, int64_t) {});
 }
 
-std::expected<void, std::string> LatenessBudget::State::collect(std::optional<int64_t> split_us,
-                                                                RankSelector& transport, RankSelector& all) {
+std::expected<void, std::string> LatenessBudget::State::collect(RankSelector& transport, RankSelector& all) {
   for (Alone& own : alone) own.max_event_us = kMicrosMin;
   const auto offer = [](RankSelector& selector, const WindowPairs::Windows& windows, int64_t progress_us) {
     if (!selector.wants_any()) return;
@@ -300,7 +241,7 @@ std::expected<void, std::string> LatenessBudget::State::collect(std::optional<in
           if (record.admissible) own.max_event_us = std::max(own.max_event_us, record.event_us);
         }
       },
-      [](int64_t) {});
+      [](PartitionId, int64_t) {});
 }
 
 // The design effect at the quantile that the target asks for, measured over stretches of the input.
@@ -324,11 +265,13 @@ double LatenessBudget::State::measure_effect(const Sample& transport, BudgetRepo
 
 std::expected<void, std::string> LatenessBudget::State::choose_exactly(const ProfileCore::Finished& profile,
                                                                        BudgetReport& report) {
-  const std::optional<int64_t> split_us = profile.report.all.split_us;
+  const bool split = options.transport_mode_only;
+  split_us = split ? profile.report.all.split_us : std::nullopt;
   alone.assign(core.partition_count(), {});
-  for (size_t i = 0; i < profile.ids.size(); ++i)
+  for (size_t i = 0; i < profile.ids.size() && split; ++i) {
     alone[profile.ids[i]].split_us = profile.report.partitions[i].split_us;
-  if (auto done = sample(split_us); !done) return done;
+  }
+  if (auto done = sample(); !done) return done;
   Sample transport;
   for (const Sample& block : blocks) transport.merge(block);
   report.from_transport_mode = split_us.has_value();
@@ -346,7 +289,9 @@ std::expected<void, std::string> LatenessBudget::State::choose_exactly(const Pro
   const uint64_t horizon_rank =
       rank_leaving(everything, options.tail.complement().floor_of(everything.pairs));
   RankSelector transport_values(BucketTable(transport.behind), {delay_rank, point_rank});
-  RankSelector all_values(BucketTable(everything.behind), {horizon_rank});
+  const uint64_t both_rank =
+      rank_leaving(everything, allowance(everything.pairs, report.design_effect, options.target_late).late);
+  RankSelector all_values(BucketTable(everything.behind), {horizon_rank, both_rank});
   for (Alone& own : alone) {
     const Sample& base = own.split_us ? own.transport : own.all;
     const Allowance mine = allowance(base.pairs, report.design_effect, options.target_late);
@@ -357,9 +302,10 @@ std::expected<void, std::string> LatenessBudget::State::choose_exactly(const Pro
     own.delay_values = RankSelector(BucketTable(base.behind), {own.delay_rank});
     own.horizon_values = RankSelector(BucketTable(own.all.behind), {own.horizon_rank});
   }
-  if (auto done = collect(split_us, transport_values, all_values); !done) return done;
+  if (auto done = collect(transport_values, all_values); !done) return done;
   report.watermark_delay_us = span_at(delay_rank, transport_values);
   report.point_delay_us = span_at(point_rank, transport_values);
+  if (split_us) report.both_modes_delay_us = span_at(both_rank, all_values);
   const int64_t horizon_us = span_at(horizon_rank, all_values);
   report.allowed_lateness_us = std::max<int64_t>(0, horizon_us - report.watermark_delay_us);
   for (size_t i = 0; i < profile.ids.size(); ++i) {
@@ -413,7 +359,6 @@ std::expected<void, std::string> LatenessBudget::State::play(BudgetReport& repor
                    .delay_us = report.watermark_delay_us,
                    .lateness_us = report.allowed_lateness_us,
                    .partitions = core.partition_count()});
-  const std::optional<int64_t> split_us = report.profile.all.split_us;
   auto played = replay(
       [&](const Judged& record) {
         const auto arrival =
@@ -425,7 +370,7 @@ std::expected<void, std::string> LatenessBudget::State::play(BudgetReport& repor
         report.late_in_sample +=
             windows.count - windows.first_behind(record.progress_us, report.watermark_delay_us);
       },
-      [&](int64_t progress_us) { pass.advance(progress_us); });
+      [&](PartitionId partition, int64_t progress_us) { pass.advance(partition, progress_us); });
   if (!played) return played;
   report.counts = pass.total();
   const int64_t late = report.counts.pairs - report.counts.on_time - report.counts.refused_future;
@@ -433,6 +378,7 @@ std::expected<void, std::string> LatenessBudget::State::play(BudgetReport& repor
     while (core.partition_name(static_cast<PartitionId>(id)) != report.partitions[i].partition) ++id;
     PartitionBudget& mine = report.partitions[i];
     mine.counts = pass.by_partition()[id];
+    mine.windows_held = pass.windows_held()[id];
     const int64_t own_late = mine.counts.pairs - mine.counts.on_time - mine.counts.refused_future;
     mine.share_of_late = late == 0 ? 0 : static_cast<double>(own_late) / static_cast<double>(late);
   }
@@ -453,67 +399,6 @@ void LatenessBudget::State::add_state(const WindowPass& pass, BudgetReport& repo
   if (__builtin_mul_overflow(state.windows, options.bytes_per_window_state, &state.bytes))
     state.bytes = kMicrosMax;
   report.state = state;
-}
-
-void LatenessBudget::State::add_notes(BudgetReport& report) const {
-  const DelaySummary& all = report.profile.all;
-  const auto note = [&](std::string text) { report.notes.push_back(std::move(text)); };
-  if (all.records == 0) note("There are no records: nothing can be said.");
-  if (all.records == 0) return;
-  const std::string target = options.target_late.percent_text();
-  if (report.verdict == Verdict::kInsufficient) {
-    note(format(
-        "The sample is too small to promise at most {} % late with 95 % confidence: {} independent records "
-        "are "
-        "needed, these count as {:.0f}. The delay only covers what was seen.",
-        target, with_thousands(disorder::sample_minimum(options.target_late.complement().value(), kAlpha)),
-        static_cast<double>(report.sample) / report.design_effect));
-  }
-  if (report.from_transport_mode) {
-    note(
-        format("Delays have two modes: {:.3g} % of the records arrive within {}, the rest waited before they "
-               "were sent. "
-               "The delay covers the first mode; the second one is corrected or ledgered.",
-               all.modes.front().share * 100, span_text(*all.split_us)));
-  }
-  if (all.with_arrival == 0) {
-    note(
-        "There are no arrival times: the budget follows from order alone; a record ahead of its time cannot "
-        "be told from "
-        "a newer one, and output latency is not known.");
-  }
-  if (!options.window) {
-    note(
-        "No window was given: records are judged by their lag behind the watermark. Windows close later than "
-        "their "
-        "records, so fewer will be late; give --window for the exact figures.");
-  }
-  if (report.design_effect > 1.5) {
-    note(format(
-        "Late records come in bursts: the sample counts as {:.0f} independent ones (design effect {:.1f}).",
-        static_cast<double>(report.sample) / report.design_effect, report.design_effect));
-  }
-  if (report.counts.refused_future > 0) {
-    note(
-        format("{} (record, window) pairs lie more than {} in the future of their arrival and are ledgered "
-               "whatever the "
-               "budget.",
-               with_thousands(report.counts.refused_future), span_text(options.max_future_accept.micros())));
-  }
-  if (all.delay_us && all.disorder_us) {
-    const double delay = static_cast<double>(std::max<int64_t>(all.delay_us->p99, 0)) + 1;
-    const double behind = static_cast<double>(std::max<int64_t>(all.disorder_us->p99, 0)) + 1;
-    if (delay / behind > 2 || behind / delay > 2) {
-      note(format(
-          "Arrival delay and disorder disagree: their 99 % quantiles are {} and {}. {}",
-          span_text(all.delay_us->p99), span_text(all.disorder_us->p99),
-          delay > behind
-              ? "Records are late together and do not overtake each other, so a watermark need not wait "
-                "for the whole delay."
-              : "Some clock or partition runs ahead of the others, so records fall further behind the "
-                "watermark than their own delay."));
-    }
-  }
 }
 
 std::expected<BudgetReport, std::string> LatenessBudget::State::finish() {
@@ -546,7 +431,7 @@ std::expected<BudgetReport, std::string> LatenessBudget::State::finish() {
         static_cast<int64_t>(std::ceil(static_cast<double>(report.late_in_sample) / report.design_effect));
     report.late_share_upper = disorder::share_upper_bound(late, static_cast<int64_t>(effective), kAlpha);
   }
-  add_notes(report);
+  report.notes = disorder::budget_notes(report);
   return report;
 }
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/check.h"
 #include "disorder/binomial.h"
@@ -22,11 +23,6 @@
 namespace wrackline::disorder {
 namespace {
 
-// Clock steps from coarse to fine.
-constexpr std::array<int64_t, 6> kResolutions = {86'400'000'000, 3'600'000'000, 60'000'000,
-                                                 1'000'000,      1'000,         1};
-
-constexpr double kAlpha = 0.05;
 constexpr size_t kStageBelow = 512;  // rows; smaller batches are collected before they are packed
 constexpr uint64_t kClockSamplesMin =
     100;  // from so many delays on, one percent of outliers does not speak for a clock
@@ -96,6 +92,9 @@ struct Quantity {
     beyond_p99_9.offer(value, seen);
     ++seen;
   }
+  std::optional<double> effect_p99() const { return beyond_p99.effect(); }
+  // A tenth as many samples lie beyond p99.9, too few to see most bursts: what p99 shows holds for it too.
+  std::optional<double> effect_p99_9() const { return std::max(beyond_p99.effect(), beyond_p99_9.effect()); }
 };
 
 // Ranks of one summary; zero stands for none.
@@ -128,12 +127,12 @@ QuantileSet quantiles(const DelayHistogram& histogram, RankSelector& selector) {
 }
 
 QuantileConfidence confidence(const DelayHistogram& histogram, const BucketTable& table, uint64_t permille,
-                              const Exceedances& beyond) {
+                              std::optional<double> effect) {
   QuantileConfidence result;
   const auto count = static_cast<double>(histogram.count());
   const double p = static_cast<double>(permille) / 1000;
   if (histogram.empty()) return result;
-  result.design_effect = beyond.effect();
+  result.design_effect = effect;
   const double effective = std::max(1.0, std::floor(count / result.design_effect.value_or(1)));
   result.verdict = verdict_of(effective, p);
   const RankInterval ranks = quantile_rank_interval(static_cast<int64_t>(effective), p, kAlpha);
@@ -192,9 +191,14 @@ struct ProfileCore::Scan {
     disorder = {RankSelector(disorders, wanted), Exceedances(disorders, 990), Exceedances(disorders, 999)};
   }
 
-  void offer_disorder(int64_t event_us, bool admissible) {
-    if (admissible) max_event_us = std::max(max_event_us, event_us);
-    if (max_event_us != kMicrosMin) disorder.offer(saturating_subtract(max_event_us, event_us));
+  void offer(const PartitionRun& run, int64_t early) {
+    for (size_t i = 0; i < run.event_us.size(); ++i) {
+      if (run.has_arrival[i] != 0) delay.offer(run.delay_us[i]);
+    }
+    for (size_t i = 0; i < run.event_us.size(); ++i) {
+      if (run.delay_us[i] >= early) max_event_us = std::max(max_event_us, run.event_us[i]);
+      if (max_event_us != kMicrosMin) disorder.offer(saturating_subtract(max_event_us, run.event_us[i]));
+    }
   }
 
   std::vector<int64_t> extra_values() {
@@ -208,9 +212,9 @@ struct ProfileCore::Scan {
     if (!state.disorder.empty()) {
       const BucketTable table(state.disorder);
       summary.disorder_us = quantiles(state.disorder, disorder.selector);
-      summary.behind = signed_count(state.disorder.count_at_least(1));
-      summary.disorder_p99 = confidence(state.disorder, table, 990, disorder.beyond_p99);
-      summary.disorder_p99_9 = confidence(state.disorder, table, 999, disorder.beyond_p99_9);
+      summary.behind = signed_count(table.count() - table.count_at_most_index(0));
+      summary.disorder_p99 = confidence(state.disorder, table, 990, disorder.effect_p99());
+      summary.disorder_p99_9 = confidence(state.disorder, table, 999, disorder.effect_p99_9());
     }
     if (!state.delay.empty()) fill_delay(state, summary);
     summary.delay = std::move(state.delay);
@@ -220,9 +224,9 @@ struct ProfileCore::Scan {
   void fill_delay(const PartitionState& state, DelaySummary& summary) {
     const BucketTable table(state.delay);
     summary.delay_us = quantiles(state.delay, delay.selector);
-    summary.delay_p99 = confidence(state.delay, table, 990, delay.beyond_p99);
-    summary.delay_p99_9 = confidence(state.delay, table, 999, delay.beyond_p99_9);
-    summary.negative = signed_count(state.delay.count_at_most(-1));
+    summary.delay_p99 = confidence(state.delay, table, 990, delay.effect_p99());
+    summary.delay_p99_9 = confidence(state.delay, table, 999, delay.effect_p99_9());
+    summary.negative = signed_count(table.count_at_most_index(-1));
     summary.negative_most_us = saturating_subtract(0, std::min<int64_t>(state.delay.min(), 0));
     summary.future = state.future;
     summary.furthest_behind = state.behind;
@@ -330,14 +334,15 @@ std::expected<void, std::string> ProfileCore::take(const Block& given) {
   sample_resolution(block);
   units_.look(block.event_us, block.arrival_us, block.has_arrival);
   take_together(block);
-  take_partitions(block);
-  auto logged = log_.append({.event_us = block.event_us,
-                             .delay_us = std::span(delay_us_).first(block.event_us.size()),
-                             .partition = block.partitions,
-                             .partition_all = block.partition_all,
-                             .has_arrival = block.has_arrival,
-                             .arrival_all = !block.arrival_us.empty(),
-                             .key_hash = block.key_hash});
+  const LogRows rows{.event_us = block.event_us,
+                     .delay_us = std::span(delay_us_).first(block.event_us.size()),
+                     .partition = block.partitions,
+                     .partition_all = block.partition_all,
+                     .has_arrival = block.has_arrival,
+                     .arrival_all = !block.arrival_us.empty(),
+                     .key_hash = block.key_hash};
+  groups_.add(rows, partitions_.size(), [&](const PartitionRun& run) { take_run(run); });
+  auto logged = log_.append(rows);
   if (!logged) failed_ = logged.error();
   return logged;
 }
@@ -371,12 +376,12 @@ void ProfileCore::compute_delays(const Block& block) {
 }
 
 void ProfileCore::sample_resolution(const Block& block) {
-  if (block.arrival_us.empty()) return;
+  if (block.arrival_us.empty() || resolution_us_ == 1) return;
   constexpr size_t kSamples = 16;
   const size_t rows = block.event_us.size();
   const size_t step = rows / kSamples + 1;
   for (size_t i = 0; i < rows; i += step) {
-    while (delay_us_[i] % kResolutions[resolution_step_] != 0) ++resolution_step_;
+    if (delay_us_[i] != kMicrosMin) resolution_us_ = std::gcd(resolution_us_, delay_us_[i]);
   }
 }
 
@@ -392,40 +397,32 @@ void ProfileCore::take_together(const Block& block) {
     together_.disorder = partitions_[*first_speaker_].disorder;
     together_.max_event_us = partitions_[*first_speaker_].max_event_us;
   }
-  const size_t count = compute_disorder(block.event_us, 0, together_.max_event_us);
+  const size_t count = compute_disorder(block.event_us, delay_us_.data(), together_.max_event_us);
   together_.disorder.add(std::span(computed_us_).first(count));
 }
 
-void ProfileCore::take_partitions(const Block& block) {
-  const size_t rows = block.event_us.size();
-  for (size_t from = 0; from < rows;) {
-    size_t to = rows;
-    PartitionId id = block.partition_all;
-    if (!block.partitions.empty()) {
-      id = block.partitions[from];
-      for (to = from + 1; to < rows && block.partitions[to] == id;) ++to;
-    }
-    WRACKLINE_CHECK(id < partitions_.size(), "a partition's id comes from partition()");
-    PartitionState& state = partitions_[id];
-    state.records += static_cast<int64_t>(to - from);
-    take_delays(state, block, from, to - from);
-    const size_t count = compute_disorder(block.event_us.subspan(from, to - from), from, state.max_event_us);
-    state.disorder.add(std::span(computed_us_).first(count));
-    from = to;
-  }
+void ProfileCore::take_run(const PartitionRun& run) {
+  WRACKLINE_CHECK(run.partition < partitions_.size(), "a partition's id comes from partition()");
+  PartitionState& state = partitions_[run.partition];
+  state.records += static_cast<int64_t>(run.event_us.size());
+  take_delays(state, run);
+  const size_t count = compute_disorder(run.event_us, run.delay_us.data(), state.max_event_us);
+  state.disorder.add(std::span(computed_us_).first(count));
 }
 
-void ProfileCore::take_delays(PartitionState& state, const Block& block, size_t from, size_t count) {
-  if (block.arrival_us.empty()) return;
-  std::span<const int64_t> delays = std::span(delay_us_).subspan(from, count);
-  if (!block.has_arrival.empty()) {
+void ProfileCore::take_delays(PartitionState& state, const PartitionRun& run) {
+  std::span<const int64_t> delays = run.delay_us;
+  if (!run.has_arrival.empty()) {
     size_t kept = 0;
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < delays.size(); ++i) {
       computed_us_[kept] = delays[i];
-      kept += block.has_arrival[from + i];
+      kept += run.has_arrival[i];
     }
     delays = std::span(computed_us_).first(kept);
+  } else if (!run.arrival_all) {
+    return;
   }
+  if (delays.empty()) return;
   const int64_t early = -options_.max_future_skew.micros();
   const int64_t far = options_.warn_behind.micros();
   int64_t future = 0;
@@ -443,32 +440,32 @@ void ProfileCore::take_delays(PartitionState& state, const Block& block, size_t 
   state.delay.add(delays);
   // Remember the records at the ends; rare, so a second look is cheaper than carrying them through the loop.
   const auto record_of = [&](int64_t delay) {
-    for (size_t i = from; i < from + count; ++i) {
-      const bool has = block.has_arrival.empty() || block.has_arrival[i] != 0;
-      if (has && delay_us_[i] == delay) return TimedRecord{block.event_us[i], block.arrival_us[i]};
+    for (size_t i = 0; i < run.delay_us.size(); ++i) {
+      const bool has = run.has_arrival.empty() || run.has_arrival[i] != 0;
+      if (has && run.delay_us[i] == delay)
+        return TimedRecord{run.event_us[i], saturating_add(run.event_us[i], delay)};
     }
     return TimedRecord{};
   };
-  if (state.delay.empty()) return;
   if (first || state.delay.max() > max_before) state.behind = record_of(state.delay.max());
   if (first || state.delay.min() < min_before) state.ahead = record_of(state.delay.min());
 }
 
-// Writes the disorder of the records whose delays start at delay_us_[from] to computed_us_ and returns how
-// many have one: those before the first admissible record have none.
-size_t ProfileCore::compute_disorder(std::span<const int64_t> event_us, size_t from, int64_t& max_event_us) {
+// Writes the disorder of consecutive records to computed_us_ and returns how many have one: those before the
+// first admissible record have none.
+size_t ProfileCore::compute_disorder(std::span<const int64_t> event_us, const int64_t* delay_us,
+                                     int64_t& max_event_us) {
   const int64_t early = -options_.max_future_skew.micros();
-  const int64_t* const delays = delay_us_.data() + from;
   const size_t rows = event_us.size();
   int64_t max = max_event_us;
   size_t written = 0;
   size_t i = 0;
   for (; i < rows && (max == kMicrosMin || any_wide_); ++i) {
-    if (delays[i] >= early) max = std::max(max, event_us[i]);
+    if (delay_us[i] >= early) max = std::max(max, event_us[i]);
     if (max != kMicrosMin) computed_us_[written++] = saturating_subtract(max, event_us[i]);
   }
   for (; i < rows; ++i) {
-    const int64_t candidate = delays[i] >= early ? event_us[i] : kMicrosMin;
+    const int64_t candidate = delay_us[i] >= early ? event_us[i] : kMicrosMin;
     max = candidate > max ? candidate : max;
     computed_us_[written++] = max - event_us[i];
   }
@@ -496,28 +493,24 @@ void ProfileCore::merge_together() {
 std::expected<ProfileCore::Finished, std::string> ProfileCore::finish(const std::vector<RankOf>& extra) {
   if (auto done = flush(); !done) return std::unexpected(done.error());
   if (!failed_.empty()) return std::unexpected(failed_);
+  groups_.flush([&](const PartitionRun& run) { take_run(run); });
   merge_together();
-  const int64_t resolution_us = kResolutions[resolution_step_];
+  const int64_t resolution_us = std::max<int64_t>(1, resolution_us_);
   std::vector<Scan> scans;
   scans.reserve(partitions_.size());
   for (const PartitionState& state : partitions_) scans.emplace_back(state, resolution_us, extra);
   Scan together(together_, resolution_us, extra);
   ZoneSuspicion zones;
-  const bool several = together_started_;
   const int64_t early = -options_.max_future_skew.micros();
+  const auto visit = [&](const PartitionRun& run) {
+    scans[run.partition].offer(run, early);
+    zones.look(run);
+  };
   auto scanned = log_.scan([&](const LogRows& rows) {
-    for (size_t i = 0; i < rows.event_us.size(); ++i) {
-      Scan& scan = scans[rows.partition[i]];
-      const int64_t delay = rows.delay_us[i];
-      if (rows.has_arrival[i] != 0) {
-        scan.delay.offer(delay);
-        if (several) together.delay.offer(delay);
-        zones.look(rows.partition[i], delay);
-      }
-      scan.offer_disorder(rows.event_us[i], delay >= early);
-      if (several) together.offer_disorder(rows.event_us[i], delay >= early);
-    }
+    groups_.add(rows, partitions_.size(), visit);
+    if (together_started_) together.offer({0, rows.event_us, rows.delay_us, rows.has_arrival, true}, early);
   });
+  groups_.flush(visit);
   if (!scanned) return std::unexpected(scanned.error());
   return assemble(scans, together, zones);
 }
@@ -526,7 +519,7 @@ ProfileCore::Finished ProfileCore::assemble(std::vector<Scan>& scans, Scan& toge
                                             const ZoneSuspicion& zones) {
   Finished finished;
   ProfileReport& report = finished.report;
-  report.resolution_us = kResolutions[resolution_step_];
+  report.resolution_us = std::max<int64_t>(1, resolution_us_);
   report.max_future_skew = options_.max_future_skew;
   std::vector<std::string> names;
   for (PartitionId id = 0; id < partitions_.size(); ++id) {

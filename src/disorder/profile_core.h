@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "disorder/findings.h"
+#include "disorder/partition_groups.h"
 #include "disorder/record_log.h"
 #include "wrackline/delay_profile.h"
 
@@ -74,16 +75,17 @@ class ProfileCore {
   std::expected<void, std::string> flush();
   std::expected<void, std::string> take(const Block& block);
   void compute_delays(const Block& block);
-  void take_delays(PartitionState& state, const Block& block, size_t from, size_t count);
+  void take_run(const PartitionRun& run);
+  void take_delays(PartitionState& state, const PartitionRun& run);
   void take_together(const Block& block);
-  void take_partitions(const Block& block);
-  size_t compute_disorder(std::span<const int64_t> event_us, size_t from, int64_t& max_event_us);
+  size_t compute_disorder(std::span<const int64_t> event_us, const int64_t* delay_us, int64_t& max_event_us);
   void sample_resolution(const Block& block);
   void merge_together();
   Finished assemble(std::vector<Scan>& scans, Scan& together, const ZoneSuspicion& zones);
 
   ProfileOptions options_;
   RecordLog log_;
+  PartitionGroups groups_;
   std::vector<PartitionState> partitions_;
   std::unordered_map<std::string, PartitionId> ids_;
 
@@ -92,7 +94,7 @@ class ProfileCore {
   PartitionState together_;
   bool together_started_ = false;
   std::optional<PartitionId> first_speaker_;
-  size_t resolution_step_ = 0;
+  int64_t resolution_us_ = 0;  // greatest common divisor of the sampled delays
   UnitSuspicion units_;
 
   // Scratch of one block.

@@ -21,7 +21,8 @@ std::string rejected_json(const RejectedCounts& rejected) {
   for (const auto& [reason, count] : rejected) {
     out += format("{}{}:{}", out.size() > 1 ? "," : "", json_quoted(reason), count);
   }
-  return out + "}";
+  out += '}';
+  return out;
 }
 
 std::string quantiles_json(const std::optional<QuantileSet>& set) {
@@ -56,7 +57,8 @@ std::string modes_json(const std::vector<DelayMode>& modes) {
                   out.size() > 1 ? "," : "", json_quoted(mode.name), mode.records, mode.share, mode.p50_us,
                   mode.p99_us);
   }
-  return out + "]";
+  out += ']';
+  return out;
 }
 
 // The members of a summary, without braces.
@@ -99,8 +101,12 @@ std::string finding_json(const Finding& finding) {
 
 std::string findings_json(const std::vector<Finding>& findings) {
   std::string out = "[";
-  for (const Finding& finding : findings) out += (out.size() > 1 ? "," : "") + finding_json(finding);
-  return out + "]";
+  for (const Finding& finding : findings) {
+    if (out.size() > 1) out += ',';
+    out += finding_json(finding);
+  }
+  out += ']';
+  return out;
 }
 
 std::string shares_json(const BudgetCounts& counts) {
@@ -131,18 +137,19 @@ std::string partition_budget_json(const PartitionBudget& budget) {
   out += format(R"(,"watermark_delay_us":{},"allowed_lateness_us":{},"verdict":"{}")",
                 number(budget.watermark_delay_us), number(budget.allowed_lateness_us),
                 to_string(budget.verdict));
-  out += format(R"(,"predicted":{},"counts":{},"share_of_late":{}}})", shares_json(budget.counts),
-                counts_json(budget.counts), budget.share_of_late);
+  out += format(R"(,"predicted":{},"counts":{},"share_of_late":{},"windows_held":{}}})",
+                shares_json(budget.counts), counts_json(budget.counts), budget.share_of_late,
+                budget.windows_held);
   return out;
 }
 
 std::string sample_json(const BudgetReport& report) {
   std::string out = format(R"({{"size":{},"offline":{},"from_transport_mode":{})", report.sample,
                            report.offline_pairs, report.from_transport_mode);
-  out +=
-      format(R"(,"design_effect":{},"late":{},"late_share_upper":{},"confidence":0.95,"point_delay_us":{}}})",
-             report.design_effect_known ? format("{}", report.design_effect) : "null", report.late_in_sample,
-             report.late_share_upper, number(report.point_delay_us));
+  out += format(
+      R"(,"design_effect":{},"late":{},"late_share_upper":{},"confidence":0.95,"point_delay_us":{},"both_modes_delay_us":{}}})",
+      report.design_effect_known ? format("{}", report.design_effect) : "null", report.late_in_sample,
+      report.late_share_upper, number(report.point_delay_us), number(report.both_modes_delay_us));
   return out;
 }
 
@@ -183,7 +190,8 @@ std::string budget_to_json(const BudgetReport& report, const RejectedCounts& rej
   out += R"(,"per_partition":[)";
   bool first = true;
   for (const PartitionBudget& budget : report.partitions) {
-    out += (first ? "" : ",") + partition_budget_json(budget);
+    if (!first) out += ',';
+    out += partition_budget_json(budget);
     first = false;
   }
   const auto window = [](const std::optional<Duration>& span) {
@@ -197,7 +205,8 @@ std::string budget_to_json(const BudgetReport& report, const RejectedCounts& rej
       to_string(report.tail_verdict));
   first = true;
   for (const std::string& note : report.notes) {
-    out += (first ? "" : ",") + json_quoted(note);
+    if (!first) out += ',';
+    append_json_quoted(out, note);
     first = false;
   }
   out += format(R"(],"records":{},"rejected":{},"findings":{}}})", report.profile.all.records,

@@ -34,7 +34,7 @@ class Table {
       std::string line(indent, ' ');
       for (size_t i = 0; i < row.size(); ++i) {
         const std::string gap(widths[i] - text_width(row[i]), ' ');
-        line += i == 0 ? row[i] + gap : "  " + gap + row[i];
+        line += i == 0 ? format("{}{}", row[i], gap) : format("  {}{}", gap, row[i]);
       }
       line.erase(line.find_last_not_of(' ') + 1);
       out += line + "\n";
@@ -129,7 +129,7 @@ std::string summary_text(const DelaySummary& all) {
                           share_text(all.behind, all.records)));
   if (all.negative) {
     const std::string most =
-        *all.negative > 0 ? ", at most " + short_span(*all.negative_most_us) : std::string();
+        *all.negative > 0 ? format(", at most {}", short_span(*all.negative_most_us)) : std::string();
     fact("negative", format("{} ({}) arrived before they happened{}", records_word(*all.negative),
                             share_text(*all.negative, all.with_arrival), most));
     fact("future  ", format("{} too far ahead to move the watermark", records_word(*all.future)));
@@ -139,11 +139,11 @@ std::string summary_text(const DelaySummary& all) {
     if (!split) break;
     fact("mode    ", format("{}: {}, p50 {}, p99 {}{}", mode.name, share_text(mode.records, all.with_arrival),
                             short_span(mode.p50_us), short_span(mode.p99_us),
-                            mode.name == "transport" ? ", up to " + short_span(*all.split_us) : ""));
+                            mode.name == "transport" ? format(", up to {}", short_span(*all.split_us)) : ""));
   }
   if (all.disorder_us) {
-    fact("95 %    ", format("disorder p99 lies in {}", interval_text(all.disorder_p99)));
-    fact("        ", format("disorder p99.9 lies in {}", interval_text(all.disorder_p99_9)));
+    fact("95 %    ", format("p99 of disorder: {}", interval_text(all.disorder_p99)));
+    fact("        ", format("p99.9 of disorder: {}", interval_text(all.disorder_p99_9)));
   }
   return out + facts.text(2);
 }
@@ -188,25 +188,32 @@ std::string more_text(size_t partitions) {
 
 std::string partitions_text(const ProfileReport& report) {
   if (report.partitions.size() < 2) return {};
+  const bool delays = report.all.with_arrival > 0;
   Table table;
-  table.add({"partition", "records", "delay p50", "p99", "max", "disorder p99", "behind", "negative"});
+  table.add(delays
+                ? std::vector<std::string>{"partition", "records", "delay p50", "p99", "max", "disorder p99",
+                                           "behind", "negative"}
+                : std::vector<std::string>{"partition", "records", "disorder p50", "p99", "max", "behind"});
   for (const size_t at : largest(report.partitions)) {
     const DelaySummary& summary = report.partitions[at];
-    const auto& delay = summary.delay_us;
-    table.add({name_cell(summary.partition), with_thousands(summary.records),
-               delay ? short_span(delay->p50) : "-", delay ? short_span(delay->p99) : "-",
-               delay ? short_span(delay->max) : "-",
-               summary.disorder_us ? short_span(summary.disorder_us->p99) : "-",
-               share_text(summary.behind, summary.records),
-               summary.negative ? share_text(*summary.negative, summary.with_arrival) : "-"});
+    std::vector<std::string> row = {name_cell(summary.partition), with_thousands(summary.records)};
+    const auto& main = delays ? summary.delay_us : summary.disorder_us;
+    for (const auto member : {&QuantileSet::p50, &QuantileSet::p99, &QuantileSet::max}) {
+      row.push_back(main ? short_span((*main).*member) : "-");
+    }
+    if (delays) row.push_back(summary.disorder_us ? short_span(summary.disorder_us->p99) : "-");
+    row.push_back(share_text(summary.behind, summary.records));
+    if (delays) row.push_back(summary.negative ? share_text(*summary.negative, summary.with_arrival) : "-");
+    table.add(std::move(row));
   }
-  return "\n" + table.text(2) + more_text(report.partitions.size());
+  return format("\n{}{}", table.text(2), more_text(report.partitions.size()));
 }
 
 std::string findings_text(const std::vector<Finding>& findings, size_t width) {
   std::string out;
   for (const Finding& finding : findings) out += wrapped(finding.text, width, "  ! ");
-  return out.empty() ? out : "\n" + out;
+  if (!out.empty()) out.insert(0, 1, '\n');
+  return out;
 }
 
 std::string headline(const ProfileReport& report, const RejectedCounts& rejected) {
@@ -215,7 +222,7 @@ std::string headline(const ProfileReport& report, const RejectedCounts& rejected
     out += format(" in {} partitions", with_thousands(static_cast<int64_t>(report.partitions.size())));
   }
   const std::string refused = rejected_text(rejected);
-  if (!refused.empty()) out += "; not measured: " + refused;
+  if (!refused.empty()) out += format("; not measured: {}", refused);
   return out;
 }
 
@@ -259,9 +266,10 @@ std::string predicted_text(const BudgetReport& report) {
     const BudgetState& state = *report.state;
     const std::string_view what = state.basis == BudgetState::Basis::kMeasuredKeys   ? "(window, key) pairs"
                                   : state.basis == BudgetState::Basis::kExpectedKeys ? "windows times keys"
-                                                                                     : "windows, per key";
-    out += format("  state: at most {} {} at once, about {}\n", with_thousands(state.windows), what,
-                  bytes_text(state.bytes));
+                                                                                     : "windows";
+    const bool per_key = state.basis == BudgetState::Basis::kWindowsOnly;
+    out += format("  state: at most {} {} at once, about {}{}\n", with_thousands(state.windows), what,
+                  bytes_text(state.bytes), per_key ? " per key" : "");
   }
   return out;
 }
@@ -278,8 +286,8 @@ std::string budget_partitions_text(const BudgetReport& report) {
                share_text(mine.counts.pairs - mine.counts.on_time, mine.counts.pairs),
                format("{:.1f} %", 100 * mine.share_of_late), std::string(to_string(mine.verdict))});
   }
-  return "\nEach partition if it were alone, and its part in the common budget\n" + table.text(2) +
-         more_text(report.partitions.size());
+  return format("\nEach partition if it were alone, and its part in the common budget\n{}{}", table.text(2),
+                more_text(report.partitions.size()));
 }
 
 }  // namespace
@@ -312,7 +320,7 @@ std::string short_span(int64_t micros) {
       text.erase(text.find_last_not_of('0') + 1);
       if (text.ends_with('.')) text.pop_back();
     }
-    return text + " " + std::string(unit.name);
+    return format("{} {}", text, unit.name);
   }
   return format("{} us", micros);
 }
@@ -322,18 +330,22 @@ std::string span_literal(int64_t micros) {
     int64_t micros;
     std::string_view name;
   };
-  constexpr std::array<Unit, 5> kUnits = {
-      {{3'600'000'000, "h"}, {60'000'000, "min"}, {1'000'000, "s"}, {1'000, "ms"}, {1, "us"}}};
+  constexpr std::array<Unit, 4> kWhole = {
+      {{3'600'000'000, "h"}, {60'000'000, "min"}, {1'000'000, "s"}, {1'000, "ms"}}};
   if (micros == 0) return "0 s";
-  for (const Unit& unit : kUnits) {
-    if (micros % unit.micros == 0) return format("{} {}", micros / unit.micros, unit.name);
+  for (const Unit& unit : kWhole) {
+    const bool readable = unit.micros > 1'000 || micros < 1'000'000;
+    if (micros % unit.micros == 0 && readable) return format("{} {}", micros / unit.micros, unit.name);
   }
-  return format("{} us", micros);
+  if (micros < 1'000'000) return format("{} us", micros);
+  std::string fraction = format("{:06}", micros % 1'000'000);
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  return format("{}.{} s", micros / 1'000'000, fraction);
 }
 
 std::string profile_text(const ProfileReport& report, const RejectedCounts& rejected,
                          const ReportTextOptions& options) {
-  std::string out = headline(report, rejected) + "\n\n";
+  std::string out = format("{}\n\n", headline(report, rejected));
   if (report.all.records == 0) return out + "  Nothing can be said of no records.\n";
   out += summary_text(report.all);
   out += chart_text(report.all, options);
@@ -359,7 +371,8 @@ std::string budget_text(const BudgetReport& report, const RejectedCounts& reject
   out += wrapped(
       format("up to the {} % tail ({})", report.options.tail.percent_text(), to_string(report.tail_verdict)),
       options.width, format("  {:<17} {:>9}  ", "allowed lateness", short_span(report.allowed_lateness_us)));
-  out += "\n" + predicted_text(report);
+  out += '\n';
+  out += predicted_text(report);
   out += "\nTo use it\n";
   out += format("  source:  WITH (..., watermark_delay = '{}')\n", span_literal(report.watermark_delay_us));
   out += format("  view:    WITH (late = 'correct', allowed_lateness = '{}')\n",

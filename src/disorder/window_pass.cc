@@ -12,7 +12,8 @@ WindowPass::WindowPass(WindowPassOptions options)
       pairs_(options.shape),
       horizon_us_(saturating_add(options.delay_us, options.lateness_us)),
       pane_us_(std::gcd(options.shape.size_us, options.shape.slide_us)),
-      counts_(options.partitions) {}
+      counts_(options.partitions),
+      held_(options.partitions) {}
 
 void WindowPass::judge(const Record& record) {
   if (record.arrival_us) now_us_ = std::max(now_us_, *record.arrival_us);
@@ -60,11 +61,12 @@ void WindowPass::touch(const Record& record, const WindowPairs::Windows& windows
   peak_ = std::max(peak_, states_);
 }
 
-void WindowPass::advance(int64_t progress_us) {
+void WindowPass::advance(PartitionId partition, int64_t progress_us) {
   if (progress_us == kMicrosMin) return;
   while (!open_.empty() && saturating_add(*open_.begin(), options_.delay_us) <= progress_us) {
     const int64_t waited = saturating_subtract(now_us_, *open_.begin());
     open_.erase(open_.begin());
+    ++held_[partition];
     if (now_us_ == kMicrosMin) continue;
     latency_max_us_ = latency_count_ == 0 ? waited : std::max(latency_max_us_, waited);
     latencies_.add(waited);

@@ -40,13 +40,14 @@ class WindowPass {
     int64_t progress_us = kMicrosMin;  // G before it
   };
   void judge(const Record& record);
-  // G after the record that was just judged.
-  void advance(int64_t progress_us);
+  // G after `partition` spoke or ended.
+  void advance(PartitionId partition, int64_t progress_us);
 
   BudgetCounts total() const;
   const std::vector<BudgetCounts>& by_partition() const { return counts_; }
-  int64_t peak_states() const { return peak_; }  // live (window, key) pairs
-  std::optional<BudgetLatency> latency();        // null when no record had an arrival time
+  const std::vector<int64_t>& windows_held() const { return held_; }  // by partition
+  int64_t peak_states() const { return peak_; }                       // live (window, key) pairs
+  std::optional<BudgetLatency> latency();  // null when no record had an arrival time
 
  private:
   struct Window {
@@ -61,6 +62,7 @@ class WindowPass {
   int64_t horizon_us_;  // delay + lateness
   int64_t pane_us_;     // records of one pane have the same windows
   std::vector<BudgetCounts> counts_;
+  std::vector<int64_t> held_;
 
   int64_t now_us_ = kMicrosMin;                            // greatest arrival so far
   std::map<int64_t, Window> live_;                         // by end
