@@ -90,11 +90,14 @@ Result<Input::Step> Input::next() {
   return look_around();
 }
 
+// The split to go on with: the one at hand until another is due, then the one that is furthest behind.
 Input::Split* Input::furthest_behind() {
+  if (current_ != nullptr && !current_->ended) return current_;
   Split* best = nullptr;
   for (auto& split : splits_) {
     if (!split->ended && (best == nullptr || split->event_us < best->event_us)) best = split.get();
   }
+  current_ = best;
   return best;
 }
 
@@ -144,6 +147,7 @@ size_t Input::run_end(Split& split) {
     if (!stage_.tracker().admissible(times.event_us[row], times.arrival_us[row])) continue;
     // What is left of a batch is evaluated again later, so batches follow the length of runs.
     split.rows_wanted = std::max(kRowsMin, (row + 1 - split.next_row) * 2);
+    current_ = nullptr;
     return row + 1;
   }
   if (split.rows_wanted > 0) split.rows_wanted = std::min(options_.rows_max, split.rows_wanted * 2);

@@ -88,6 +88,7 @@ class Input {
   bool bounded_ = true;
   std::vector<std::unique_ptr<Split>> splits_;
   std::vector<std::string> notices_;
+  Split* current_ = nullptr;   // bounded input: being read until another is due
   Split* consumed_ = nullptr;  // whose batch the last step was of
   const Batch* last_batch_ = nullptr;
   size_t turn_ = 0;
