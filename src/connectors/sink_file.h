@@ -2,14 +2,20 @@
 //
 // Whole (the default): rows go to PATH.partial; when the run finishes it is flushed to the disk and renamed
 // onto PATH, so a reader of PATH sees the result of one finished run and nothing else. A run that fails
-// leaves PATH as it was and its committed rows in PATH.partial, which the next run replaces. Live (for runs
-// that do not end): rows are appended to PATH itself, each committed tick with one write. The first commit
-// replaces what an earlier run left, by a rename, so `tail -F` follows. A write that fails half-way is taken
-// back. A path that is no regular file (a named pipe, /dev/null) is written as it is, in either mode.
+// leaves PATH as it was and its committed rows in PATH.partial, which the next run replaces.
+//
+// Live (for runs that do not end): rows are appended to PATH itself, each committed tick with one write. The
+// first commit replaces what an earlier run left, by a rename, so `tail -F` follows. A write that fails
+// half-way is taken back. A reader that looks while a tick is being written may see its beginning: file
+// systems do not make a write of many pages visible at once.
+//
+// A path that is no regular file (a named pipe, /dev/null) is written as it is, in either mode.
 //
 // Two runs never share a file: the one that comes second is refused (flock on the file that is being
-// written). Errors: kInvalid (format, unsupported compression), kNotFound (no such folder), kUnavailable
-// (folder, permission, disk full with the bytes written so far, another run).
+// written).
+//
+// Errors: kInvalid (format), kUnsupported (compression), kNotFound (no such folder), kUnavailable
+// (permission, disk full with the bytes written so far, another run).
 #pragma once
 
 #include <memory>
@@ -21,8 +27,8 @@
 namespace wrackline::connectors {
 
 struct FileSinkOptions {
-  std::string path;
-  std::string format;  // "jsonl" | "csv" | "" (by the name: .jsonl .ndjson .json, .csv)
+  std::string path = {};
+  std::string format = {};  // "jsonl" | "csv" | "" (by the name: .jsonl .ndjson .json, .csv)
   SinkMode mode = SinkMode::kUpsert;
   bool live = false;
 };

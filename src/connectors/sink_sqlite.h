@@ -34,8 +34,8 @@
 namespace wrackline::connectors {
 
 struct SqliteSinkOptions {
-  std::string path;
-  std::string table;
+  std::string path = {};
+  std::string table = {};
   SinkMode mode = SinkMode::kUpsert;
 };
 

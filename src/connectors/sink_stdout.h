@@ -19,12 +19,12 @@ namespace wrackline::connectors {
 inline constexpr size_t kStdoutHeldBytes = size_t{4} << 20;
 
 struct StdoutSinkOptions {
-  std::string format;  // "jsonl" | "csv" | "table" | "" (table on a terminal, else jsonl)
+  std::string format = {};  // "jsonl" | "csv" | "table" | "" (table on a terminal, else jsonl)
   SinkMode mode = SinkMode::kUpsert;
   int descriptor = 1;
-  std::optional<bool> terminal;  // nullopt: asks the descriptor
-  std::optional<bool>
-      colour;  // nullopt: on a terminal, unless NO_COLOR is set or TERM is dumb (no-color.org)
+  std::optional<bool> terminal = std::nullopt;  // nullopt: asks the descriptor
+  std::optional<bool> colour =
+      std::nullopt;  // nullopt: on a terminal, unless NO_COLOR is set or TERM is dumb (no-color.org)
 };
 
 // Errors: kInvalid for an unknown format.
