@@ -273,7 +273,6 @@ double FloatSum::result_real() const {
 
 double FloatSum::mean(uint64_t count) const {
   if (!is_finite()) return special();
-  if ((flags_ & kNotMinusZero) == 0) return -0.0;
   Magnitude quotient = magnitude();
   quotient.divide(count);
   return quotient.rounded(53, kExponentMin);

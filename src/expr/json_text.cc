@@ -60,6 +60,15 @@ class Scanner {
     return {};
   }
 
+  // A string, number or word.
+  bool scalar(JsonPart& part) {
+    const size_t start = at_;
+    if (!scalar()) return false;
+    part.text = text_.substr(start, at_ - start);
+    part.kind = kind_of(part.text[0]);
+    return true;
+  }
+
   // Any value, with its blanks before it skipped.
   bool value(JsonPart& part) {
     skip_blanks();
@@ -358,50 +367,106 @@ bool append_number(std::string& out, std::string_view text) {
   return true;
 }
 
-bool append_array(std::string& out, const JsonPart& array) {
-  bool first = true;
-  bool writable = true;
-  out += '[';
-  for_each_element(array, [&](const JsonPart& element) {
-    if (!first) out += ", ";
-    first = false;
-    writable = append_json_canonical(out, element);
-    return writable;
-  });
-  out += ']';
-  return writable;
-}
+// Writes a value in jsonb's spelling while it reads it: one pass, however deep the nesting.
+class CanonicalWriter {
+ public:
+  CanonicalWriter(std::string_view text, std::string& out) : scanner_(text), out_(out) {}
 
-bool append_object(std::string& out, const JsonPart& object) {
+  bool value() {
+    scanner_.skip_blanks();
+    if (scanner_.accept('[')) return array();
+    if (scanner_.accept('{')) return object();
+    JsonPart part;
+    return scanner_.scalar(part) && scalar(part);
+  }
+
+ private:
+  // A member that was written: where its name and value lie in `out_`.
   struct Member {
     std::string name;
-    JsonPart value;
+    size_t start = 0;
+    size_t end = 0;
   };
-  std::vector<Member> members;
-  bool writable = true;
-  for_each_member(object, [&](std::string_view quoted, const JsonPart& value) {
-    Member& member = members.emplace_back();
-    member.value = value;
-    writable = append_unescaped(member.name, quoted);
-    return writable;
-  });
-  if (!writable) return false;
-  std::ranges::stable_sort(members, [](const Member& a, const Member& b) {
-    return a.name.size() != b.name.size() ? a.name.size() < b.name.size() : a.name < b.name;
-  });
-  out += '{';
-  bool first = true;
-  for (size_t i = 0; i < members.size(); ++i) {
-    if (i + 1 < members.size() && members[i + 1].name == members[i].name) continue;  // the last one counts
-    if (!first) out += ", ";
-    first = false;
-    append_escaped(out, members[i].name);
-    out += ": ";
-    if (!append_json_canonical(out, members[i].value)) return false;
+
+  bool scalar(const JsonPart& part) {
+    if (part.kind == JsonKind::kNumber) return append_number(out_, part.text);
+    if (part.kind == JsonKind::kString) return quoted(part.text);
+    out_ += part.text;
+    return true;
   }
-  out += '}';
-  return true;
-}
+  bool quoted(std::string_view text) {
+    buffer_.clear();
+    if (!append_unescaped(buffer_, text)) return false;
+    append_escaped(out_, buffer_);
+    return true;
+  }
+
+  bool array() {
+    out_ += '[';
+    scanner_.skip_blanks();
+    for (bool first = true; !scanner_.accept(']'); first = false) {
+      if (!first) {
+        if (!scanner_.accept(',')) return false;
+        out_ += ", ";
+      }
+      if (!value()) return false;
+      scanner_.skip_blanks();
+    }
+    out_ += ']';
+    return true;
+  }
+
+  bool object() {
+    std::vector<Member> members;
+    out_ += '{';
+    scanner_.skip_blanks();
+    for (bool first = true; !scanner_.accept('}'); first = false) {
+      if (!first) {
+        if (!scanner_.accept(',')) return false;
+        out_ += ", ";
+      }
+      if (!member(members.emplace_back())) return false;
+      scanner_.skip_blanks();
+    }
+    put_in_order(members);
+    out_ += '}';
+    return true;
+  }
+  bool member(Member& member) {
+    member.start = out_.size();
+    scanner_.skip_blanks();
+    const std::string_view name = scanner_.string();
+    if (name.empty() || !quoted(name)) return false;
+    member.name = buffer_;
+    scanner_.skip_blanks();
+    out_ += ": ";
+    if (!scanner_.accept(':') || !value()) return false;
+    member.end = out_.size();
+    return true;
+  }
+
+  static bool before(const Member& a, const Member& b) {
+    return a.name.size() != b.name.size() ? a.name.size() < b.name.size() : a.name < b.name;
+  }
+  // Sorts what was written; of equal names the last stays.
+  void put_in_order(std::vector<Member>& members) {
+    const auto unordered = [](const Member& a, const Member& b) { return !before(a, b); };
+    if (std::ranges::adjacent_find(members, unordered) == members.end()) return;
+    const size_t start = members[0].start;
+    const std::string written = out_.substr(start);
+    out_.resize(start);
+    std::ranges::stable_sort(members, before);
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (i + 1 < members.size() && members[i + 1].name == members[i].name) continue;
+      if (out_.size() > start) out_ += ", ";
+      out_.append(written, members[i].start - start, members[i].end - members[i].start);
+    }
+  }
+
+  Scanner scanner_;
+  std::string& out_;
+  std::string buffer_;
+};
 
 }  // namespace
 
@@ -472,24 +537,7 @@ bool append_json_string(std::string& out, const JsonPart& string) {
 }
 
 bool append_json_canonical(std::string& out, const JsonPart& part) {
-  switch (part.kind) {
-    case JsonKind::kNull:
-    case JsonKind::kBoolean:
-      out += part.text;
-      return true;
-    case JsonKind::kNumber:
-      return append_number(out, part.text);
-    case JsonKind::kArray:
-      return append_array(out, part);
-    case JsonKind::kObject:
-      return append_object(out, part);
-    case JsonKind::kString:
-      break;
-  }
-  std::string text;
-  if (!append_unescaped(text, part.text)) return false;
-  append_escaped(out, text);
-  return true;
+  return CanonicalWriter(part.text, out).value();
 }
 
 }  // namespace wrackline::expr

@@ -21,7 +21,7 @@ struct JsonPart {
 
 enum class JsonLookup : uint8_t { kFound, kMissing, kInvalid };
 
-inline constexpr int kJsonDepthMax = 1024;
+inline constexpr int kJsonDepthMax = 256;
 
 // The whole text as one value. kInvalid: not one JSON value, or nested deeper than kJsonDepthMax. Never
 // kMissing.
