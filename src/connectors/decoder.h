@@ -33,8 +33,10 @@ class Decoder {
   virtual ~Decoder() = default;
 
   // Turns a part of `in` into a part of `out`. Nothing eaten and nothing made: it needs more input. What
-  // stands before an error is made first; the error comes with the next call. Errors: kData; the message
-  // names the format and the detail is a fragment that says what is wrong.
+  // stands before an error is made first; the error comes with the next call. The checksums of both formats
+  // come at the end of a member or frame: damage that still decodes is made into wrong bytes before it is
+  // found out, and the error is what says that they were wrong. Errors: kData; the message names the format
+  // and the detail is a fragment that says what is wrong.
   virtual Result<Step> decode(std::string_view in, char* out, size_t out_size) = 0;
 
   // Whether the input may end here.

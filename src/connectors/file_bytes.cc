@@ -90,8 +90,9 @@ Result<FileBytes::Got> FileBytes::read_compressed(char* into, size_t size) {
     if (!step) {
       Error error = std::move(step).error();
       error.detail = format("Byte {} of the file: {}.", position(), error.detail);
-      error.hint = format("What stood before was read. Check the file with {} -t, or fetch it again.",
-                          to_string(compression_));
+      error.hint =
+          format("Fetch the file again; {} -t checks it. Records just before that byte may be damaged too.",
+                 to_string(compression_));
       return located(std::move(error));
     }
     staged_begin_ += step->eaten;
