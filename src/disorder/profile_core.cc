@@ -3,8 +3,8 @@
 // The first pass keeps, per partition, the greatest admissible event time and two histograms, and appends
 // event time and delay to a packed log. When the input ends, the histograms say in which bucket every wanted
 // rank lies. One scan of the log then repeats the same arithmetic (disorder depends on order alone, so it
-// comes out the same) and collects the values of those buckets only. Sorting all values would cost ten times
-// as much and eight bytes a figure.
+// comes out the same) and collects the values of those buckets only, about a hundredth of all. Sorting all of
+// them would need memory and time for every one.
 //
 // Speed: a batch is taken in blocks that fit the first-level cache; each step (delays, disorder, histogram)
 // is a plain loop over a block or over a run of one partition's records. While only one partition has spoken
@@ -12,238 +12,16 @@
 #include "disorder/profile_core.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "base/check.h"
-#include "disorder/binomial.h"
-#include "disorder/modes.h"
-#include "disorder/rank_selector.h"
 
 namespace wrackline::disorder {
 namespace {
 
 constexpr size_t kStageBelow = 512;  // rows; smaller batches are collected before they are packed
-constexpr uint64_t kClockSamplesMin =
-    100;  // from so many delays on, one percent of outliers does not speak for a clock
-
-int64_t signed_count(uint64_t count) {
-  return static_cast<int64_t>(count);
-}
-
-// Watches how the values beyond one quantile are spread over time.
-class Exceedances {
- public:
-  Exceedances() = default;
-  Exceedances(const BucketTable& table, uint64_t permille) : total_(table.count()) {
-    if (total_ < 2) return;
-    const auto located = table.locate(nearest_rank(total_, permille));
-    // Beyond the bucket, or with it when nothing lies beyond: the share must be neither nothing nor all.
-    if (located.before + located.bucket.count < total_) {
-      threshold_ = located.bucket.upper;
-    } else if (located.before > 0) {
-      threshold_ = located.bucket.lower - 1;
-    } else {
-      return;
-    }
-    late_.assign(kDesignBlocks, 0);
-  }
-  // `at` counts the values from 0.
-  void offer(int64_t value, uint64_t at) {
-    if (value > threshold_) [[unlikely]]
-      ++late_[block_of(at)];
-  }
-  std::optional<double> effect() const {
-    if (late_.empty()) return std::nullopt;
-    std::vector<BlockCount> blocks(kDesignBlocks);
-    uint64_t begin = 0;
-    for (size_t block = 0; block < kDesignBlocks; ++block) {
-      const uint64_t end = block_begin(block + 1);
-      blocks[block] = {signed_count(end - begin), signed_count(late_[block])};
-      begin = end;
-    }
-    return design_effect(blocks);
-  }
-
- private:
-  size_t block_of(uint64_t at) const {
-    return static_cast<size_t>(static_cast<unsigned __int128>(at) * kDesignBlocks / total_);
-  }
-  uint64_t block_begin(size_t block) const {
-    // The first `at` with at * kDesignBlocks / total_ >= block.
-    return static_cast<uint64_t>((static_cast<unsigned __int128>(block) * total_ + kDesignBlocks - 1) /
-                                 kDesignBlocks);
-  }
-  uint64_t total_ = 0;
-  int64_t threshold_ = kMicrosMax;
-  std::vector<uint64_t> late_;  // per block
-};
-
-// One quantity (delay or disorder) of one partition during the scan.
-struct Quantity {
-  RankSelector selector;
-  Exceedances beyond_p99;
-  Exceedances beyond_p99_9;
-  uint64_t seen = 0;
-
-  void offer(int64_t value) {
-    selector.offer(value);
-    beyond_p99.offer(value, seen);
-    beyond_p99_9.offer(value, seen);
-    ++seen;
-  }
-  std::optional<double> effect_p99() const { return beyond_p99.effect(); }
-  // A tenth as many samples lie beyond p99.9, too few to see most bursts: what p99 shows holds for it too.
-  std::optional<double> effect_p99_9() const { return std::max(beyond_p99.effect(), beyond_p99_9.effect()); }
-};
-
-// Ranks of one summary; zero stands for none.
-struct DelayRanks {
-  std::optional<ModeSplit> split;
-  uint64_t transport = 0;  // how many delays the transport mode holds
-  uint64_t total = 0;
-  std::vector<uint64_t> extra;
-
-  uint64_t low_percent() const { return nearest_rank(total, 10); }
-  uint64_t transport_at(uint64_t permille) const { return nearest_rank(transport, permille); }
-  uint64_t offline_at(uint64_t permille) const {
-    return transport + nearest_rank(total - transport, permille);
-  }
-};
-
-void add_usual_ranks(uint64_t count, std::vector<uint64_t>& ranks) {
-  if (count == 0) return;
-  for (const uint64_t permille : {500, 950, 990, 999}) ranks.push_back(nearest_rank(count, permille));
-}
-
-QuantileSet quantiles(const DelayHistogram& histogram, RankSelector& selector) {
-  const uint64_t count = histogram.count();
-  return {histogram.min(),
-          selector.value(nearest_rank(count, 500)),
-          selector.value(nearest_rank(count, 950)),
-          selector.value(nearest_rank(count, 990)),
-          selector.value(nearest_rank(count, 999)),
-          histogram.max()};
-}
-
-QuantileConfidence confidence(const DelayHistogram& histogram, const BucketTable& table, uint64_t permille,
-                              std::optional<double> effect) {
-  QuantileConfidence result;
-  const auto count = static_cast<double>(histogram.count());
-  const double p = static_cast<double>(permille) / 1000;
-  if (histogram.empty()) return result;
-  result.design_effect = effect;
-  const double effective = std::max(1.0, std::floor(count / result.design_effect.value_or(1)));
-  result.verdict = verdict_of(effective, p);
-  const RankInterval ranks = quantile_rank_interval(static_cast<int64_t>(effective), p, kAlpha);
-  // Ranks of the effective sample stand for the same shares of the whole one.
-  if (ranks.lower) {
-    const double rank = std::floor(static_cast<double>(*ranks.lower) / effective * count);
-    const auto located = table.locate(static_cast<uint64_t>(std::clamp(rank, 1.0, count)));
-    result.low_us = std::max(located.bucket.lower, histogram.min());
-  }
-  if (ranks.upper) {
-    const double rank = std::ceil(static_cast<double>(*ranks.upper) / effective * count);
-    const auto located = table.locate(static_cast<uint64_t>(std::clamp(rank, 1.0, count)));
-    result.high_us = std::min(located.bucket.upper, histogram.max());
-  }
-  return result;
-}
-
-DelayMode mode_of(std::string name, uint64_t records, uint64_t total, int64_t p50_us, int64_t p99_us) {
-  return {std::move(name), signed_count(records), static_cast<double>(records) / static_cast<double>(total),
-          p50_us, p99_us};
-}
 
 }  // namespace
-
-uint64_t nearest_rank(uint64_t count, uint64_t permille) {
-  const auto rank = (static_cast<unsigned __int128>(count) * permille + 999) / 1000;
-  return std::max<uint64_t>(1, static_cast<uint64_t>(rank));
-}
-
-// What the scan of the log keeps for one partition, or for all of them.
-struct ProfileCore::Scan {
-  Quantity delay;
-  Quantity disorder;
-  int64_t max_event_us = kMicrosMin;
-  DelayRanks ranks;
-
-  Scan(const PartitionState& state, int64_t resolution_us, const std::vector<RankOf>& extra) {
-    const BucketTable delays(state.delay);
-    ranks.total = state.delay.count();
-    ranks.split = find_mode_split(delays, {.resolution = resolution_us});
-    ranks.transport = ranks.total;
-    if (ranks.split) {
-      ranks.transport = delays.count_at_most_index(DelayHistogram::bucket_of(ranks.split->split));
-    }
-    for (const RankOf& rank_of : extra) ranks.extra.push_back(rank_of(ranks.total));
-    std::vector<uint64_t> wanted = ranks.extra;
-    add_usual_ranks(ranks.total, wanted);
-    if (ranks.total > 0) {
-      wanted.insert(wanted.end(), {ranks.low_percent(), ranks.transport_at(500), ranks.transport_at(990)});
-      if (ranks.split) wanted.insert(wanted.end(), {ranks.offline_at(500), ranks.offline_at(990)});
-    }
-    delay = {RankSelector(delays, wanted), Exceedances(delays, 990), Exceedances(delays, 999)};
-    wanted.clear();
-    const BucketTable disorders(state.disorder);
-    add_usual_ranks(disorders.count(), wanted);
-    disorder = {RankSelector(disorders, wanted), Exceedances(disorders, 990), Exceedances(disorders, 999)};
-  }
-
-  void offer(const PartitionRun& run, int64_t early) {
-    for (size_t i = 0; i < run.event_us.size(); ++i) {
-      if (run.has_arrival[i] != 0) delay.offer(run.delay_us[i]);
-    }
-    for (size_t i = 0; i < run.event_us.size(); ++i) {
-      if (run.delay_us[i] >= early) max_event_us = std::max(max_event_us, run.event_us[i]);
-      if (max_event_us != kMicrosMin) disorder.offer(saturating_subtract(max_event_us, run.event_us[i]));
-    }
-  }
-
-  std::vector<int64_t> extra_values() {
-    std::vector<int64_t> values;
-    if (ranks.total == 0) return values;
-    for (const uint64_t rank : ranks.extra) values.push_back(delay.selector.value(rank));
-    return values;
-  }
-
-  void fill(PartitionState& state, DelaySummary& summary) {
-    if (!state.disorder.empty()) {
-      const BucketTable table(state.disorder);
-      summary.disorder_us = quantiles(state.disorder, disorder.selector);
-      summary.behind = signed_count(table.count() - table.count_at_most_index(0));
-      summary.disorder_p99 = confidence(state.disorder, table, 990, disorder.effect_p99());
-      summary.disorder_p99_9 = confidence(state.disorder, table, 999, disorder.effect_p99_9());
-    }
-    if (!state.delay.empty()) fill_delay(state, summary);
-    summary.delay = std::move(state.delay);
-    summary.disorder = std::move(state.disorder);
-  }
-
-  void fill_delay(const PartitionState& state, DelaySummary& summary) {
-    const BucketTable table(state.delay);
-    summary.delay_us = quantiles(state.delay, delay.selector);
-    summary.delay_p99 = confidence(state.delay, table, 990, delay.effect_p99());
-    summary.delay_p99_9 = confidence(state.delay, table, 999, delay.effect_p99_9());
-    summary.negative = signed_count(table.count_at_most_index(-1));
-    summary.negative_most_us = saturating_subtract(0, std::min<int64_t>(state.delay.min(), 0));
-    summary.future = state.future;
-    summary.furthest_behind = state.behind;
-    if (state.delay.min() < 0) summary.furthest_ahead = state.ahead;
-    const int64_t clock =
-        ranks.total >= kClockSamplesMin ? delay.selector.value(ranks.low_percent()) : state.delay.min();
-    if (clock < 0) summary.clock_ahead_us = saturating_subtract(0, clock);
-    const auto at = [&](uint64_t rank) { return delay.selector.value(rank); };
-    summary.modes.push_back(mode_of("transport", ranks.transport, ranks.total, at(ranks.transport_at(500)),
-                                    at(ranks.transport_at(990))));
-    if (ranks.split) {
-      summary.split_us = ranks.split->split;
-      summary.modes.push_back(mode_of("offline", ranks.total - ranks.transport, ranks.total,
-                                      at(ranks.offline_at(500)), at(ranks.offline_at(990))));
-    }
-  }
-};
 
 ProfileCore::ProfileCore(ProfileOptions options)
     : options_(std::move(options)), log_(options_.memory_bytes_max, options_.spill) {
@@ -251,12 +29,12 @@ ProfileCore::ProfileCore(ProfileOptions options)
 }
 
 PartitionId ProfileCore::partition(std::string_view name) {
-  const auto [at, added] = ids_.try_emplace(std::string(name), static_cast<PartitionId>(partitions_.size()));
-  if (added) {
-    partitions_.emplace_back();
-    partitions_.back().name = name;
-  }
-  return at->second;
+  if (const auto known = ids_.find(name); known != ids_.end()) return known->second;
+  const auto id = static_cast<PartitionId>(partitions_.size());
+  ids_.emplace(name, id);
+  partitions_.emplace_back();
+  partitions_.back().name = name;
+  return id;
 }
 
 ProfileCore::Block ProfileCore::slice(const DelayBatch& batch, size_t from, size_t count) {
@@ -403,20 +181,20 @@ void ProfileCore::take_together(const Block& block) {
 
 void ProfileCore::take_run(const PartitionRun& run) {
   WRACKLINE_CHECK(run.partition < partitions_.size(), "a partition's id comes from partition()");
-  PartitionState& state = partitions_[run.partition];
+  PartitionFigures& state = partitions_[run.partition];
   state.records += static_cast<int64_t>(run.event_us.size());
   take_delays(state, run);
   const size_t count = compute_disorder(run.event_us, run.delay_us.data(), state.max_event_us);
   state.disorder.add(std::span(computed_us_).first(count));
 }
 
-void ProfileCore::take_delays(PartitionState& state, const PartitionRun& run) {
+void ProfileCore::take_delays(PartitionFigures& state, const PartitionRun& run) {
   std::span<const int64_t> delays = run.delay_us;
   if (!run.has_arrival.empty()) {
     size_t kept = 0;
     for (size_t i = 0; i < delays.size(); ++i) {
       computed_us_[kept] = delays[i];
-      kept += run.has_arrival[i];
+      kept += run.has_arrival[i] != 0 ? 1 : 0;
     }
     delays = std::span(computed_us_).first(kept);
   } else if (!run.arrival_all) {
@@ -474,7 +252,7 @@ size_t ProfileCore::compute_disorder(std::span<const int64_t> event_us, const in
 }
 
 void ProfileCore::merge_together() {
-  for (const PartitionState& state : partitions_) {
+  for (const PartitionFigures& state : partitions_) {
     if (state.records == 0) continue;
     if (!state.delay.empty()) {
       const bool first = together_.delay.empty();
@@ -496,10 +274,10 @@ std::expected<ProfileCore::Finished, std::string> ProfileCore::finish(const std:
   groups_.flush([&](const PartitionRun& run) { take_run(run); });
   merge_together();
   const int64_t resolution_us = std::max<int64_t>(1, resolution_us_);
-  std::vector<Scan> scans;
+  std::vector<PartitionScan> scans;
   scans.reserve(partitions_.size());
-  for (const PartitionState& state : partitions_) scans.emplace_back(state, resolution_us, extra);
-  Scan together(together_, resolution_us, extra);
+  for (const PartitionFigures& state : partitions_) scans.emplace_back(state, resolution_us, extra);
+  PartitionScan together(together_, resolution_us, extra);
   ZoneSuspicion zones;
   const int64_t early = -options_.max_future_skew.micros();
   const auto visit = [&](const PartitionRun& run) {
@@ -515,7 +293,7 @@ std::expected<ProfileCore::Finished, std::string> ProfileCore::finish(const std:
   return assemble(scans, together, zones);
 }
 
-ProfileCore::Finished ProfileCore::assemble(std::vector<Scan>& scans, Scan& together,
+ProfileCore::Finished ProfileCore::assemble(std::vector<PartitionScan>& scans, PartitionScan& together,
                                             const ZoneSuspicion& zones) {
   Finished finished;
   ProfileReport& report = finished.report;
@@ -523,21 +301,16 @@ ProfileCore::Finished ProfileCore::assemble(std::vector<Scan>& scans, Scan& toge
   report.max_future_skew = options_.max_future_skew;
   std::vector<std::string> names;
   for (PartitionId id = 0; id < partitions_.size(); ++id) {
-    PartitionState& state = partitions_[id];
+    PartitionFigures& state = partitions_[id];
     names.push_back(state.name);
     if (state.records == 0) continue;
-    DelaySummary& summary = report.partitions.emplace_back();
-    summary.partition = state.name;
-    summary.records = state.records;
-    summary.with_arrival = state.with_arrival;
-    scans[id].fill(state, summary);
+    report.partitions.push_back(scans[id].summarise(state));
+    report.partitions.back().partition = state.name;
     finished.ids.push_back(id);
     finished.partition_extra.push_back(scans[id].extra_values());
   }
   if (together_started_) {
-    report.all.records = together_.records;
-    report.all.with_arrival = together_.with_arrival;
-    together.fill(together_, report.all);
+    report.all = together.summarise(together_);
     finished.all_extra = together.extra_values();
   } else if (!report.partitions.empty()) {
     report.all = report.partitions.front();

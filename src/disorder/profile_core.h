@@ -16,6 +16,7 @@
 
 #include "disorder/findings.h"
 #include "disorder/partition_groups.h"
+#include "disorder/profile_scan.h"
 #include "disorder/record_log.h"
 #include "wrackline/delay_profile.h"
 
@@ -28,9 +29,7 @@ class ProfileCore {
   PartitionId partition(std::string_view name);
   std::expected<void, std::string> add(const DelayBatch& batch);
 
-  // A rank that the caller wants beside the usual ones, as a function of the number of delays. Returns 0 for
-  // none.
-  using RankOf = std::function<uint64_t(uint64_t count)>;
+  using RankOf = disorder::RankOf;
   struct Finished {
     ProfileReport report;
     std::vector<PartitionId> ids;    // of report.partitions
@@ -47,18 +46,6 @@ class ProfileCore {
   const std::string& partition_name(PartitionId id) const { return partitions_[id].name; }
 
  private:
-  struct PartitionState {
-    std::string name;
-    int64_t records = 0;
-    int64_t with_arrival = 0;
-    int64_t future = 0;
-    int64_t far_behind = 0;             // delays beyond warn_behind
-    int64_t max_event_us = kMicrosMin;  // greatest admissible event time
-    TimedRecord behind;                 // the record of delay.max(); so for ahead and min()
-    TimedRecord ahead;
-    DelayHistogram delay;
-    DelayHistogram disorder;
-  };
   // Rows that are judged in one go; at most kLogBlockRows.
   struct Block {
     std::span<const int64_t> event_us;
@@ -68,7 +55,6 @@ class ProfileCore {
     PartitionId partition_all = 0;
     std::span<const uint64_t> key_hash;
   };
-  struct Scan;
 
   static Block slice(const DelayBatch& batch, size_t from, size_t count);
   void stage(const Block& block);
@@ -76,22 +62,26 @@ class ProfileCore {
   std::expected<void, std::string> take(const Block& block);
   void compute_delays(const Block& block);
   void take_run(const PartitionRun& run);
-  void take_delays(PartitionState& state, const PartitionRun& run);
+  void take_delays(PartitionFigures& state, const PartitionRun& run);
   void take_together(const Block& block);
   size_t compute_disorder(std::span<const int64_t> event_us, const int64_t* delay_us, int64_t& max_event_us);
   void sample_resolution(const Block& block);
   void merge_together();
-  Finished assemble(std::vector<Scan>& scans, Scan& together, const ZoneSuspicion& zones);
+  Finished assemble(std::vector<PartitionScan>& scans, PartitionScan& together, const ZoneSuspicion& zones);
 
   ProfileOptions options_;
   RecordLog log_;
   PartitionGroups groups_;
-  std::vector<PartitionState> partitions_;
-  std::unordered_map<std::string, PartitionId> ids_;
+  std::vector<PartitionFigures> partitions_;
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, PartitionId, TextHash, std::equal_to<>> ids_;
 
   // Over the merged order of all partitions; started when a second one speaks, until then the first one says
   // it all.
-  PartitionState together_;
+  PartitionFigures together_;
   bool together_started_ = false;
   std::optional<PartitionId> first_speaker_;
   int64_t resolution_us_ = 0;  // greatest common divisor of the sampled delays
@@ -113,9 +103,5 @@ class ProfileCore {
   std::vector<uint64_t> staged_key_;
   std::string failed_;  // what the spill file said
 };
-
-// The rank (from 1) of the smallest value with at least `permille` thousandths of `count` values at or below
-// it.
-uint64_t nearest_rank(uint64_t count, uint64_t permille);
 
 }  // namespace wrackline::disorder
