@@ -185,6 +185,8 @@ std::vector<TimeStage::NoArrival> TimeStage::read_arrival_times(const Batch& bat
   return without;
 }
 
+// A partition that is named here first has not spoken yet: it joins the minimum with its own record, not with
+// the batch that happens to hold it, or fates would depend on where batches end.
 void TimeStage::read_partitions(const Batch& batch, PartitionIndex split, RecordTimes& times) {
   if (!options_.partition_column) {
     times.partitions.assign(1, split);
@@ -201,7 +203,7 @@ void TimeStage::read_partitions(const Batch& batch, PartitionIndex split, Record
         last_value = values[row];
         auto known = by_integer_.find(last_value);
         if (known == by_integer_.end()) {
-          known = by_integer_.emplace(last_value, partition(format("{}", last_value))).first;
+          known = by_integer_.emplace(last_value, silent_partition(format("{}", last_value))).first;
         }
         last = known->second;
       }
@@ -211,13 +213,13 @@ void TimeStage::read_partitions(const Batch& batch, PartitionIndex split, Record
   }
   for (size_t row = 0; row < batch.rows; ++row) {
     if (column.is_null(row)) {
-      times.partitions[row] = partition("(null)");
+      times.partitions[row] = silent_partition("(null)");
     } else if (column.type().kind == TypeKind::kText) {
-      times.partitions[row] = partition(column.values<std::string_view>()[row]);
+      times.partitions[row] = silent_partition(column.values<std::string_view>()[row]);
     } else {
       scratch_.clear();
       append_text(scratch_, column, row);
-      times.partitions[row] = partition(scratch_);
+      times.partitions[row] = silent_partition(scratch_);
     }
   }
 }

@@ -50,8 +50,8 @@ class TimeStage {
   PartitionIndex partition(std::string_view name);
   const std::vector<std::string>& partition_names() const { return names_; }
 
-  // Registers a name that takes no part in the watermark: records that cannot be parsed count in it when a
-  // column, which they do not have, names the partition.
+  // Registers a name that takes no part in the watermark until a record speaks for it: values of a partition
+  // column, and the split in which records count that cannot be parsed and so have no such value.
   PartitionIndex silent_partition(std::string_view name);
 
   // Reads the times of `batch`. `split` is the partition of the batch's rows when no column names one, and of

@@ -10,7 +10,7 @@ SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 
 
-class Run(CommandTest):
+class RecordsTest(CommandTest):
     def check(self, name, size, delay, lateness, key=None, late="correct"):
         records = SETS[name]
         records.require()
@@ -56,6 +56,8 @@ class Run(CommandTest):
         return collections.Counter((micros(window["start"]), entry["key"] or "" if key else "", window["late_by_us"])
                                    for entry in entries for window in entry["windows"])
 
+
+class Run(RecordsTest):
     def test_usgs_per_network_and_day(self):
         self.check("usgs", DAY, 0, 7 * DAY, key="net")
 
@@ -93,7 +95,34 @@ class Run(CommandTest):
         self.check("pge", HOUR, 10 * HOUR, 24 * HOUR)
 
 
-class AbsurdClocks(Run):
+class Batches(RecordsTest):
+    """How input is cut into batches cannot be seen: not in the balance, the final values, the ledger or the watermark."""
+
+    def check_batches(self, name, size, delay, lateness, key):
+        records = SETS[name]
+        records.require()
+        text = self.job_for(records, size, delay, lateness, key, "correct")
+        seen = {}
+        for rows in (1, 7, 1000, 1 << 20):
+            document = self.run_job(text, "--tick-rows", rows, "--at-end", "hold", "--state", f"state-{rows}")
+            entries = [{name: value for name, value in entry.items() if name != "tick"} for entry in self.ledger(f"state-{rows}")]
+            published = sorted(((*identity, row["n"]) for identity, row in self.final(keys=("window_start", key)).items()), key=repr)
+            seen[rows] = (document["balance"], document["watermark"], published, sorted(entries, key=lambda entry: entry["offset"]))
+        for rows, outcome in seen.items():
+            for ours, theirs in zip(seen[1], outcome):
+                self.assertEqual(ours, theirs, f"batches of {rows} differ from batches of one")
+
+    def test_partitions_by_column(self):
+        self.check_batches("usgs", 6 * HOUR, 600 * SECOND, DAY, "net")
+
+    def test_one_partition(self):
+        self.check_batches("dengue", 7 * DAY, 7 * DAY, 28 * DAY, "onset")
+
+    def test_absurd_clocks(self):
+        self.check_batches("gtfs_bugs", MINUTE, 30 * SECOND, 60 * SECOND, "vehicle")
+
+
+class AbsurdClocks(RecordsTest):
     """No absurd clock moves the watermark: held at the end, it stands where the healthy clocks left it."""
 
     def watermark(self, name, delay=MINUTE):
