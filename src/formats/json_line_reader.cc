@@ -1,6 +1,7 @@
 #include "formats/json_line_reader.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 #include "data/time_text.h"
@@ -93,18 +94,20 @@ JsonLineReader::JsonLineReader(const std::vector<Field>& fields, const TimeZone*
       zone_(zone),
       kernels_(json_kernels(level)),
       dates_(fields.size()),
+      loose_(fields),
       marks_(kChunkBytesMax + 64) {}
 
 // ---- learning ----
 
 void JsonLineReader::learn(std::string_view whole_line) {
+  lessons_ = std::max(lessons_, lines_seen_ / kLinesPerLesson - kLessonsMax);
+  if (lessons_ >= lines_seen_ / kLinesPerLesson) return;
   const bool full = shapes_.size() == kShapesMax;
-  if (full && lines_seen_ - learned_at_ < kLearnEveryLines) return;
   const auto oldest = std::min_element(shapes_.begin(), shapes_.end(), [](const Shape& a, const Shape& b) {
     return a.last_used < b.last_used;
   });
   if (full && lines_seen_ - oldest->last_used < kStaleLines) return;
-  learned_at_ = lines_seen_;
+  ++lessons_;
   std::optional<JsonTemplate> form = learn_template(whole_line, fields_);
   if (!form) return;
   if (std::any_of(shapes_.begin(), shapes_.end(), [&](const Shape& shape) { return shape.form == *form; }))
@@ -121,6 +124,7 @@ size_t JsonLineReader::find_lines(std::string_view chunk, size_t lines_max) {
   bool ascii = true;
   chunk_ = chunk;
   mark_count_ = kernels_.find_marks(chunk.data(), chunk.size(), marks_.data(), ascii);
+  loose_.clear();
   line_count_ = 0;
   line_ends_found_ = 0;
   bytes_found_ = 0;
@@ -134,7 +138,7 @@ size_t JsonLineReader::find_lines(std::string_view chunk, size_t lines_max) {
     }
     while (mark < mark_count_ && chunk[marks_[mark]] != '\n') ++mark;
     if (mark == mark_count_) break;  // the rest is no whole line
-    add_unknown_line(start, marks_[mark++]);
+    add_other_line(start, mark++);
   }
   lines_seen_ += static_cast<int64_t>(line_count_);
   if (!ascii) check_utf8();
@@ -168,14 +172,18 @@ bool JsonLineReader::match_shape(size_t shape, LineStart start, size_t lines_max
   return true;
 }
 
-void JsonLineReader::add_unknown_line(LineStart start, size_t line_feed) {
+// Adds a line that fits no template, unless it is blank.
+void JsonLineReader::add_other_line(LineStart start, size_t line_feed_mark) {
+  const size_t line_feed = marks_[line_feed_mark];
   const std::string_view text = chunk_.substr(start.byte, line_feed - start.byte);
   if (!std::all_of(text.begin(), text.end(), is_blank)) {
+    const bool loose =
+        loose_.add_line(chunk_.data(), {marks_.data(), mark_count_}, start, line_feed_mark, line_count_);
     lines_.begin[line_count_] = static_cast<uint16_t>(start.byte);
     lines_.end[line_count_] = static_cast<uint16_t>(text.ends_with('\r') ? line_feed - 1 : line_feed);
     lines_.next[line_count_] = static_cast<uint16_t>(line_feed + 1);
     numbers_[line_count_] = static_cast<uint16_t>(line_ends_found_);
-    shape_of_[line_count_] = kNoShape;
+    shape_of_[line_count_] = loose ? kLoose : kUnknown;
     ++line_count_;
   }
   ++line_ends_found_;
@@ -186,25 +194,43 @@ void JsonLineReader::add_unknown_line(LineStart start, size_t line_feed) {
 void JsonLineReader::check_utf8() {
   if (is_utf8(chunk_.substr(0, bytes_found_))) return;
   for (size_t i = 0; i < line_count_; ++i) {
-    if (!is_utf8(line(i).text)) shape_of_[i] = kNoShape;
+    if (!is_utf8(line(i).text)) shape_of_[i] = kUnknown;
   }
 }
 
 // Sorts the lines by the templates that they fit.
 void JsonLineReader::choose_lines() {
   for (Shape& shape : shapes_) {
-    shape.chosen.clear();
-    shape.first_marks.clear();
+    shape.chosen_room.clear();
+    shape.first_marks_room.clear();
   }
-  for (size_t i = 0; i < line_count_; ++i) {
-    if (shape_of_[i] == kNoShape) continue;
+  const bool one_shape =
+      line_count_ > 0 && shape_of_[0] >= 0 &&
+      std::all_of(shape_of_.begin(), shape_of_.begin() + static_cast<ptrdiff_t>(line_count_),
+                  [&](int8_t shape) { return shape == shape_of_[0]; });
+  for (size_t i = 0; i < line_count_ && !one_shape; ++i) {
+    if (shape_of_[i] < 0) continue;
     Shape& shape = shapes_[static_cast<size_t>(shape_of_[i])];
-    shape.chosen.push_back(static_cast<uint16_t>(i));
-    shape.first_marks.push_back(lines_.first_mark[i]);
+    shape.chosen_room.push_back(static_cast<uint16_t>(i));
+    shape.first_marks_room.push_back(lines_.first_mark[i]);
   }
   for (Shape& shape : shapes_) {
+    shape.chosen = shape.chosen_room;
+    shape.first_marks = shape.first_marks_room;
     if (!shape.chosen.empty()) shape.last_used = lines_seen_;
   }
+  if (one_shape) choose_all_lines(shapes_[static_cast<size_t>(shape_of_[0])]);
+}
+
+void JsonLineReader::choose_all_lines(Shape& shape) {
+  static constexpr auto kAll = [] {
+    std::array<uint16_t, kLinesMax> all{};
+    for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
+    return all;
+  }();
+  shape.chosen = {kAll.data(), line_count_};
+  shape.first_marks = {lines_.first_mark.data(), line_count_};
+  shape.last_used = lines_seen_;
 }
 
 JsonLineReader::Line JsonLineReader::line(size_t index) const {
@@ -213,14 +239,14 @@ JsonLineReader::Line JsonLineReader::line(size_t index) const {
   line.text = chunk_.substr(begin, lines_.end[index] - begin);
   line.whole = chunk_.substr(begin, lines_.next[index] - begin);
   line.number = numbers_[index];
-  line.is_known = shape_of_[index] != kNoShape;
-  line.is_read = line.is_known && !failed_[index];
+  line.is_shaped = shape_of_[index] >= 0;
+  line.is_read = shape_of_[index] != kUnknown && !failed_[index];
   return line;
 }
 
 size_t JsonLineReader::add_read_lines(size_t from, int64_t offset, int64_t line, Batch& batch) const {
   size_t to = from;
-  while (to < line_count_ && shape_of_[to] != kNoShape && !failed_[to]) ++to;
+  while (to < line_count_ && shape_of_[to] != kUnknown && !failed_[to]) ++to;
   const size_t count = to - from;
   const size_t row = batch.offsets.size();
   batch.offsets.resize(row + count);
@@ -246,15 +272,20 @@ void JsonLineReader::read_lines(size_t row, Batch& batch) {
   for (const Shape& shape : shapes_) {
     if (!shape.chosen.empty()) read_shape(shape, row, batch);
   }
+  if (loose_.lines().empty()) return;
+  read_loose_lines(row, batch);
+  for (const uint16_t i : loose_.lines()) {
+    if (const Line loose = line(i); loose.is_read) learn(loose.whole);
+  }
 }
 
 void JsonLineReader::read_shape(const Shape& shape, size_t row, Batch& batch) {
   for (const TemplateSlot& slot : shape.form.slots) {
     const bool needed = slot.field >= 0 && fields_[static_cast<size_t>(slot.field)].needed;
     if (needed) {
-      read_slot(shape, slot, row, batch);
+      read_slot(slot_of(shape, slot), static_cast<size_t>(slot.field), row, batch);
     } else if (!slot.is_string && slot.is_checked) {
-      check_bare_slot(shape, slot);
+      check_bare(slot_of(shape, slot));
     }
   }
   for (const size_t field : shape.form.absent_fields) {
@@ -262,74 +293,86 @@ void JsonLineReader::read_shape(const Shape& shape, size_t row, Batch& batch) {
   }
 }
 
-// Reads a slot by the quick way for its column's type where there is one, and what that misses one by one.
-void JsonLineReader::read_slot(const Shape& shape, const TemplateSlot& slot, size_t row, Batch& batch) {
-  Column& column = batch.columns[static_cast<size_t>(slot.field)];
+void JsonLineReader::read_loose_lines(size_t row, Batch& batch) {
+  for (size_t field = 0; field < fields_.size(); ++field) {
+    const LooseLines::FieldValues& values = loose_.values(field);
+    if (!values.strings.lines.empty()) read_slot(slot_of(values.strings, 0, true), field, row, batch);
+    if (!values.bare.lines.empty()) read_slot(slot_of(values.bare, 0, false), field, row, batch);
+  }
+  for (size_t first = 0; first < loose_.unwanted().lines.size(); first += kLinesMax) {
+    check_bare(slot_of(loose_.unwanted(), first, false));
+  }
+  for (size_t i = 0; i < loose_.lines().size(); ++i) {
+    for (uint64_t absent = loose_.absent()[i]; absent != 0; absent &= absent - 1) {
+      batch.columns[static_cast<size_t>(std::countr_zero(absent))].set_null(row + loose_.lines()[i]);
+    }
+  }
+}
+
+JsonLineReader::Slot JsonLineReader::slot_of(const Shape& shape, const TemplateSlot& slot) const {
+  const SlotRows rows{chunk_.data(), marks_.data(), shape.first_marks, slot.begin, slot.end};
+  return {rows, shape.chosen, slot.is_string, slot.is_checked};
+}
+
+// At most kLinesMax values from `first` on: their places stand for marks, two a value.
+JsonLineReader::Slot JsonLineReader::slot_of(const LooseLines::Values& values, size_t first,
+                                             bool is_string) const {
+  static constexpr auto kEven = [] {
+    std::array<uint16_t, kLinesMax> even{};
+    for (size_t i = 0; i < even.size(); ++i) even[i] = static_cast<uint16_t>(2 * i);
+    return even;
+  }();
+  const size_t count = std::min(values.lines.size() - first, kLinesMax);
+  const SlotRows rows{chunk_.data(), values.places.data() + 2 * first, {kEven.data(), count}, {0, 0}, {1, 0}};
+  return {rows, {values.lines.data() + first, count}, is_string, true};
+}
+
+// Reads values by the quick way for their column's type where there is one, and what that misses one by one.
+void JsonLineReader::read_slot(const Slot& slot, size_t field, size_t row, Batch& batch) {
+  Column& column = batch.columns[field];
   const Type& type = column.type();
   if (type.kind == TypeKind::kText && type.precision < 0 && slot.is_string) {
-    read_text_slot(shape, slot, row, column);
-    return;
-  }
-  if (type.kind == TypeKind::kInteger && !slot.is_string && slot.is_checked) {
-    for (const uint16_t i : read_integer_slot(shape, slot, row, column)) {
-      read_one(slot, shape.chosen[i], row, column, batch.arena);
-    }
+    std::string_view* const values = column.values<std::string_view>().data() + row;
+    for (size_t i = 0; i < slot.lines.size(); ++i) values[slot.lines[i]] = slot.text(i);
+  } else if (type.kind == TypeKind::kInteger && !slot.is_string && slot.is_checked) {
+    for (const uint16_t i : read_integers(slot, row, column)) read_one(slot, i, row, column, batch.arena);
   } else if (type.kind == TypeKind::kTimestamp && slot.is_string) {
-    for (const uint16_t i : read_time_slot(shape, slot, row, column)) {
-      read_one(slot, shape.chosen[i], row, column, batch.arena);
-    }
+    for (const uint16_t i : read_times(slot, field, row, column)) read_one(slot, i, row, column, batch.arena);
   } else {
-    for (const uint16_t line : shape.chosen) read_one(slot, line, row, column, batch.arena);
+    for (size_t i = 0; i < slot.lines.size(); ++i) read_one(slot, i, row, column, batch.arena);
   }
 }
 
-// Returns the lines that are left over, as indexes into shape.chosen.
-std::span<const uint16_t> JsonLineReader::read_integer_slot(const Shape& shape, const TemplateSlot& slot,
-                                                            size_t row, Column& column) {
-  const size_t misses = kernels_.read_integers(rows_of(shape, slot), column.type().bits,
-                                               values_of(shape, row, column), missed_.data());
-  place_values(shape, row, column);
-  return {missed_.data(), misses};
-}
-
-std::span<const uint16_t> JsonLineReader::read_time_slot(const Shape& shape, const TemplateSlot& slot,
-                                                         size_t row, Column& column) {
-  const auto field = static_cast<size_t>(slot.field);
+// Returns which values are left over.
+std::span<const uint16_t> JsonLineReader::read_integers(const Slot& slot, size_t row, Column& column) {
   const size_t misses =
-      kernels_.read_times(rows_of(shape, slot), dates_[field], values_of(shape, row, column), missed_.data());
-  place_values(shape, row, column);
-  if (misses > 0) remember_date_of(text_of(slot, shape.chosen[missed_[misses - 1]]), field);
+      kernels_.read_integers(slot.rows, column.type().bits, values_of(slot, row, column), missed_.data());
+  place_values(slot, row, column);
   return {missed_.data(), misses};
 }
 
-int64_t* JsonLineReader::values_of(const Shape& shape, size_t row, Column& column) {
-  return has_all_lines(shape) ? column.values<int64_t>().data() + row : values_.data();
+std::span<const uint16_t> JsonLineReader::read_times(const Slot& slot, size_t field, size_t row,
+                                                     Column& column) {
+  const size_t misses =
+      kernels_.read_times(slot.rows, dates_[field], values_of(slot, row, column), missed_.data());
+  place_values(slot, row, column);
+  if (misses > 0) remember_date_of(slot.text(missed_[misses - 1]), field);
+  return {missed_.data(), misses};
 }
 
-void JsonLineReader::place_values(const Shape& shape, size_t row, Column& column) const {
-  if (has_all_lines(shape)) return;
+int64_t* JsonLineReader::values_of(const Slot& slot, size_t row, Column& column) {
+  return slot.lines.size() == line_count_ ? column.values<int64_t>().data() + row : values_.data();
+}
+
+void JsonLineReader::place_values(const Slot& slot, size_t row, Column& column) const {
+  if (slot.lines.size() == line_count_) return;
   int64_t* const values = column.values<int64_t>().data() + row;
-  for (size_t i = 0; i < shape.chosen.size(); ++i) values[shape.chosen[i]] = values_[i];
+  for (size_t i = 0; i < slot.lines.size(); ++i) values[slot.lines[i]] = values_[i];
 }
 
-// A value that no column wants still has to be one.
-void JsonLineReader::check_bare_slot(const Shape& shape, const TemplateSlot& slot) {
-  const size_t misses = kernels_.read_integers(rows_of(shape, slot), 64, values_.data(), missed_.data());
-  for (size_t i = 0; i < misses; ++i) {
-    const size_t line = shape.chosen[missed_[i]];
-    failed_[line] |= !is_bare_value(text_of(slot, line));
-  }
-}
-
-void JsonLineReader::read_text_slot(const Shape& shape, const TemplateSlot& slot, size_t row,
-                                    Column& column) const {
-  std::string_view* const values = column.values<std::string_view>().data() + row;
-  for (const uint16_t line : shape.chosen) values[line] = text_of(slot, line);
-}
-
-void JsonLineReader::read_one(const TemplateSlot& slot, size_t line, size_t row, Column& column,
-                              Arena& arena) {
-  const std::string_view text = text_of(slot, line);
+void JsonLineReader::read_one(const Slot& slot, size_t i, size_t row, Column& column, Arena& arena) {
+  const std::string_view text = slot.text(i);
+  const size_t line = slot.lines[i];
   JsonValue value;
   if (slot.is_string) {
     value = string_value(text);
@@ -343,6 +386,13 @@ void JsonLineReader::read_one(const TemplateSlot& slot, size_t line, size_t row,
                    convert_json(value, zone_, column, row + line, arena) != Conversion::kOk;
 }
 
+// A value that no column wants still has to be one.
+void JsonLineReader::check_bare(const Slot& slot) {
+  const size_t misses = kernels_.read_integers(slot.rows, 64, values_.data(), missed_.data());
+  for (size_t i = 0; i < misses; ++i)
+    failed_[slot.lines[missed_[i]]] |= !is_bare_value(slot.text(missed_[i]));
+}
+
 // Only a plain date is remembered, so that what the quick way takes for one is one.
 void JsonLineReader::remember_date_of(std::string_view text, size_t field) {
   constexpr size_t kDateBytes = 10;
@@ -352,19 +402,6 @@ void JsonLineReader::remember_date_of(std::string_view text, size_t field) {
   if (separator != 'T' && separator != ' ' && separator != 't') return;
   if (parse_date(text.substr(0, kDateBytes), days) != TimeParse::kOk) return;
   remember_date(text, days * kDayMicros, dates_[field]);
-}
-
-SlotRows JsonLineReader::rows_of(const Shape& shape, const TemplateSlot& slot) const {
-  return {chunk_.data(), marks_.data(), shape.first_marks, slot.begin, slot.end};
-}
-
-// The slot's text in a line that fits. Literals that overlap leave less than nothing between them: an empty
-// text.
-std::string_view JsonLineReader::text_of(const TemplateSlot& slot, size_t line) const {
-  const uint16_t* const marks = marks_.data() + lines_.first_mark[line];
-  const ptrdiff_t begin = marks[slot.begin.mark] + slot.begin.offset;
-  const ptrdiff_t end = marks[slot.end.mark] + slot.end.offset;
-  return {chunk_.data() + begin, static_cast<size_t>(std::max<ptrdiff_t>(end - begin, 0))};
 }
 
 }  // namespace wrackline::formats

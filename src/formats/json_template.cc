@@ -147,14 +147,20 @@ class Learner {
     return true;
   }
 
-  // Adds the literal line_[from, to) in pieces.
+  // Adds the literal line_[from, to) in pieces, all as seen from one mark: only so do they stand side by side
+  // in every line that has them.
   bool add_literal(size_t from, size_t to) {
+    MarkPlace middle;
+    if (!place_of(from + (to - from) / 2, from, to, middle)) return false;
+    const size_t anchor = marks_[middle.mark];
     for (size_t at = from; at < to; at += LiteralPiece::kBytes) {
       const size_t size = std::min(LiteralPiece::kBytes, to - at);
+      const ptrdiff_t offset = static_cast<ptrdiff_t>(at) - static_cast<ptrdiff_t>(anchor);
+      if (std::abs(offset) > kMarkOffsetMax) return false;
       LiteralPiece piece;
       std::copy_n(line_.data() + at, size, piece.bytes.data());
-      piece.mask = size == LiteralPiece::kBytes ? UINT32_MAX : (uint32_t{1} << size) - 1;
-      if (!place_of(at, from, to, piece.place)) return false;
+      std::fill_n(piece.mask.data(), size, static_cast<char>(0xFF));
+      piece.place = {middle.mark, static_cast<int16_t>(offset)};
       template_.pieces.push_back(piece);
     }
     return to > from;

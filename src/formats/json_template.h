@@ -38,13 +38,13 @@ struct MarkPlace {
   int16_t offset = 0;  // |offset| <= kMarkOffsetMax
   friend bool operator==(const MarkPlace&, const MarkPlace&) = default;
 };
-inline constexpr int kMarkOffsetMax = 80;
+inline constexpr int kMarkOffsetMax = 112;  // with a piece behind it: kKernelReachBytes
 
-// A part of a literal: the bytes under `mask` stand at `place` in every line.
+// A part of a literal: where `mask` has ones, `bytes` stand at `place` in every line.
 struct LiteralPiece {
-  static constexpr size_t kBytes = 32;
+  static constexpr size_t kBytes = 16;
   alignas(kBytes) std::array<char, kBytes> bytes{};
-  uint32_t mask = 0;
+  alignas(kBytes) std::array<char, kBytes> mask{};
   MarkPlace place;
   friend bool operator==(const LiteralPiece&, const LiteralPiece&) = default;
 };

@@ -127,10 +127,12 @@ bool JsonlParser::read_row(std::string_view line, RowSpace& space, Batch& batch)
 
 // ---- many lines by templates ----
 
-// The loops read some bytes before the line, so the first lines of a view go the other way.
+// The loops read some bytes before the line, so the first lines of a view go the other way; the first records
+// of all do so that their keys are seen.
 bool JsonlParser::templates_may_help(size_t bytes_before) const {
-  return options_.templates && lines_.has_templates() && pause_lines_ == 0 &&
-         bytes_before >= kKernelReachBytes && !oversize_.active();
+  constexpr int64_t kFirstRecords = 4;
+  return options_.templates && pause_lines_ == 0 && bytes_before >= kKernelReachBytes &&
+         log_.records >= kFirstRecords && !oversize_.active();
 }
 
 // Eats the whole lines of a chunk at the front of `rest`, or as many as make `records_max` records. Returns 0
@@ -188,7 +190,7 @@ void JsonlParser::add_unread_line(const JsonLineReader::Line& line, RowSpace& sp
     return;
   }
   space.clear_row(batch.rows);
-  if (read_line(line.text, space, batch) && !line.is_known) lines_.learn(line.whole);
+  if (read_line(line.text, space, batch) && !line.is_shaped) lines_.learn(line.whole);
 }
 
 // Where most lines fit no template, looking for one is lost work: it pauses, longer each time.

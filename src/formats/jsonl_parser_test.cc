@@ -315,6 +315,152 @@ TEST(JsonlParser, RowsMaxCountsRejectsToo) {
   }
 }
 
+// ---- the quick ways against the slow one ----
+
+std::vector<SimdLevel> levels() {
+  std::vector<SimdLevel> all;
+  for (uint8_t level = 0; level <= static_cast<uint8_t>(best_simd_level()); ++level) {
+    all.push_back(static_cast<SimdLevel>(level));
+  }
+  return all;
+}
+
+void expect_as_slow(ParserOptions options, std::string_view text) {
+  options.templates = false;
+  JsonlParser slow(options);
+  const std::vector<std::string> wanted = dump_all(slow, options.fields, text);
+  options.templates = true;
+  for (const SimdLevel level : levels()) {
+    JsonlParser quick(options, level);
+    ASSERT_EQ(difference(wanted, dump_all(quick, options.fields, text)), "") << to_string(level);
+  }
+}
+
+const std::vector<Field> kBidFields = {{"auction", Type::bigint()},
+                                       {"price", Type::numeric()},
+                                       {"channel", Type::text()},
+                                       {"date_time", Type::timestamptz()},
+                                       {"arrival", Type::timestamp(), false},
+                                       {"paid", Type::boolean()}};
+
+// Lines of one shape, enough of them that the shape is learned and the quick way is on.
+std::string bids(std::string_view colon, std::string_view comma, std::string_view end, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    text += format(
+        R"({{"auction"{0}{2}{1}"price"{0}{3}.5{1}"channel"{0}"c{2}"{1}"date_time"{0}"2024-05-01T12:00:{4:02}.125Z"{1})"
+        R"("paid"{0}true{1}"loc"{0}[{2},-1]{1}"arrival"{0}"2024-05-01T12:00:00Z"}}{5})",
+        colon, comma, i * i, i, i % 60, end);
+  }
+  return text;
+}
+
+TEST(JsonlTemplates, EveryChangeOfEveryByteIsJudgedAsTheSlowWayJudgesIt) {
+  const ParserOptions options = options_with(kBidFields);
+  for (const auto& [colon, comma] :
+       {std::pair(":", ","), std::pair(": ", ", "), std::pair(" :   ", "  , ")}) {
+    const std::string train = bids(colon, comma, "\n", 20);
+    const std::string line = bids(colon, comma, "\n", 1);
+    std::string text;
+    for (size_t at = 0; at < line.size(); ++at) {
+      text = train;
+      for (const char c : std::string_view("\",:{}[]0-x \\\n\r\t\xff\x01")) {
+        text += line.substr(0, at) + c + line.substr(at);      // put in
+        text += line.substr(0, at) + c + line.substr(at + 1);  // put over
+      }
+      text += line.substr(0, at) + line.substr(at + 1);                        // taken out
+      text += line.substr(0, at) + line.substr(at / 2, 20) + line.substr(at);  // copied
+      expect_as_slow(options, text);
+    }
+  }
+}
+
+TEST(JsonlTemplates, ManyShapesAndLineEnds) {
+  const ParserOptions options = options_with(kBidFields);
+  const std::string one = bids(":", ",", "\n", 40);
+  expect_as_slow(options,
+                 one + bids(": ", ", ", "\r\n", 40) + "\n\n \r\n" + one + bids(":", ",", "\r\n", 40));
+  std::string mixed;
+  for (int i = 0; i < 3000; ++i) {
+    switch (i * i % 11) {
+      case 0:
+        mixed += bids(":", ",", "\n", 1);
+        break;
+      case 1:
+        mixed += format("{{\"channel\":\"\xC3\xA9{}\",\"auction\":{}}}\n", i, i);
+        break;
+      case 3:
+        mixed += format("{{\"auction\":null,\"more\":{{\"a\":[{},\"x\"]}}}}\n", i);
+        break;
+      case 4:
+        mixed += "not json\n";
+        break;
+      case 5:
+        mixed += format("{{ \"price\" : {}, \"paid\":false }}\r\n", i);
+        break;
+      default:
+        mixed += format("{{\"auction\":{},\"channel\":\"a\\n{}\"}}\n", i % 7 == 0 ? "\"x\"" : "7", i);
+        break;
+    }
+  }
+  expect_as_slow(options, mixed);
+}
+
+TEST(JsonlTemplates, AllValuesOfNumbersAndTimes) {
+  std::string text;
+  const auto add = [&](std::string_view number, std::string_view time) {
+    text += format("{{\"a\":{},\"b\":{},\"t\":\"{}\"}}\n", number, number, time);
+  };
+  for (int i = 0; i < 20; ++i) add("1", "2024-05-01T12:00:00.123Z");
+  std::mt19937_64 random(20240501);
+  for (int i = 0; i < 5000; ++i) {
+    const auto digits = static_cast<int>(random() % 20);
+    std::string number = random() % 4 == 0 ? "-" : "";
+    for (int j = 0; j <= digits; ++j) number += static_cast<char>('0' + random() % 10);
+    std::string time = format("2024-{:02}-{:02}{}{:02}:{:02}:{:02}", 1 + random() % 13, 1 + random() % 31,
+                              random() % 8 == 0 ? ' ' : 'T', random() % 25, random() % 61, random() % 61);
+    if (random() % 4 != 0) time += '.' + std::to_string(random()).substr(0, 1 + random() % 8);
+    if (random() % 8 != 0) time += random() % 8 == 0 ? "+01:00" : "Z";
+    if (random() % 8 == 0) time[random() % time.size()] = static_cast<char>(random() % 95 + ' ');
+    std::erase(time, '"');
+    std::erase(time, '\\');
+    add(number, random() % 4 == 0 ? "2024-05-01T12:00:00.123Z" : time);
+  }
+  for (const Type time : {Type::timestamptz(), Type::timestamp(), Type::text()}) {
+    expect_as_slow(options_with({{"a", Type::bigint()}, {"b", Type::integer()}, {"t", time}}), text);
+  }
+}
+
+TEST(JsonlTemplates, ShuffledAndAbsentKeys) {
+  std::mt19937_64 random(7);
+  std::string text;
+  for (int i = 0; i < 3000; ++i) {
+    std::vector<std::string> members = {format("\"auction\":{}", i),
+                                        format("\"price\":{}.25", i),
+                                        format("\"channel\": \"c{}\"", i),
+                                        "\"paid\" :true",
+                                        "\"other\":[1,{}]",
+                                        "\"date_time\":\"2024-05-01T12:00:00Z\""};
+    std::shuffle(members.begin(), members.end(), random);
+    members.resize(random() % (members.size() + 1));
+    if (random() % 50 == 0) members.push_back("\"auction\":1");  // perhaps twice
+    std::string line;
+    for (const std::string& member : members)
+      line += (line.empty() ? "" : random() % 2 == 0 ? "," : ", ") + member;
+    text += "{" + line + "}\n";
+  }
+  expect_as_slow(options_with(kBidFields), text);
+}
+
+TEST(JsonlTemplates, InvalidUtf8IsFoundInLinesThatFit) {
+  std::string text = bids(":", ",", "\n", 300);
+  for (size_t at = 5000; at + 5000 < text.size(); at += 997) {
+    const size_t quote = text.find("\"c", at);
+    text[quote + 1] = at % 2 == 0 ? '\xff' : '\xc3';
+  }
+  expect_as_slow(options_with(kBidFields), text);
+}
+
 TEST(JsonlParser, FieldsSeenNamesWhatIsNotDeclared) {
   const ParserOptions options = options_with({{"a", Type::bigint()}});
   JsonlParser parser(options);

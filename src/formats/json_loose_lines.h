@@ -1,0 +1,93 @@
+// Lines that fit no template but are flat: their keys in any order, some of them absent, without escapes.
+//
+// A flat object is a walk over its marks (json_template.h): between two quotes is a key, behind it a colon,
+// then either a string between the next two quotes or a bare value up to the next mark. The walk finds every
+// value's place; the values are then converted side by side, as those of templates are.
+//
+// Invariant: the walk takes only what becomes valid JSON if each of the bare values found turns out to be
+// one. Threads:   one object belongs to one thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "data/batch.h"
+#include "formats/json_kernels.h"
+
+namespace wrackline::formats {
+
+class LooseLines {
+ public:
+  static constexpr size_t kFieldsMax = 64;
+
+  // Values of many lines: value i belongs to line lines[i] and is the chunk's bytes [places[2i], places[2i +
+  // 1]).
+  struct Values {
+    std::vector<uint16_t> lines;
+    std::vector<uint16_t> places;
+    void clear() {
+      lines.clear();
+      places.clear();
+    }
+    void add(size_t line, size_t begin, size_t end) {
+      lines.push_back(static_cast<uint16_t>(line));
+      places.push_back(static_cast<uint16_t>(begin));
+      places.push_back(static_cast<uint16_t>(end));
+    }
+  };
+  struct FieldValues {
+    Values strings;
+    Values bare;
+  };
+
+  explicit LooseLines(const std::vector<Field>& fields);
+
+  // Forgets the lines of the last chunk.
+  void clear();
+  // Walks the line that starts at `start` and ends at its line feed, marks[line_feed_mark], and keeps the
+  // places of its values as those of line number `line`. False: it is not flat, or has a needed key twice;
+  // nothing is kept.
+  bool add_line(const char* chunk, std::span<const uint16_t> marks, LineStart start, size_t line_feed_mark,
+                size_t line);
+
+  // The lines added, and per line which needed columns it has no value for, as bits.
+  std::span<const uint16_t> lines() const { return lines_; }
+  std::span<const uint64_t> absent() const { return absent_; }
+  const FieldValues& values(size_t field) const { return values_[field]; }
+  const Values& unwanted() const { return unwanted_; }  // bare values of other keys
+
+ private:
+  // A value of the line being walked.
+  struct Found {
+    int field = -1;
+    bool is_string = false;
+    size_t begin = 0;
+    size_t end = 0;
+  };
+  class Walk;
+  // A name that is looked for, by its length and first bytes.
+  struct Name {
+    uint64_t head = 0;
+    std::string_view text;
+    int field = -1;
+  };
+  static uint64_t head_of(std::string_view key);
+  size_t slot_of(uint64_t head, size_t size) const;
+  int find_field(std::string_view key) const;
+  bool find_values(Walk& walk);
+
+  std::vector<Name> names_;  // open addressing, a power of two
+  uint64_t needed_ = 0;      // bits of the needed columns
+  bool usable_ = true;       // false: too many columns
+  std::vector<Found> found_;
+  uint64_t found_fields_ = 0;
+
+  std::vector<uint16_t> lines_;
+  std::vector<uint64_t> absent_;
+  std::vector<FieldValues> values_;
+  Values unwanted_;
+};
+
+}  // namespace wrackline::formats
