@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
@@ -23,6 +24,33 @@ constexpr size_t kCopiedNodesMax = 20'000;
 constexpr std::string_view kClockFunctions[] = {
     "now",       "clock_timestamp", "statement_timestamp", "transaction_timestamp",
     "timeofday", "random",          "gen_random_uuid"};
+
+constexpr std::string_view kPlannedAggregates[] = {"stddev",
+                                                   "stddev_pop",
+                                                   "stddev_samp",
+                                                   "variance",
+                                                   "var_pop",
+                                                   "var_samp",
+                                                   "bool_and",
+                                                   "bool_or",
+                                                   "every",
+                                                   "first",
+                                                   "last",
+                                                   "approx_count_distinct",
+                                                   "approx_percentile",
+                                                   "percentile_cont",
+                                                   "percentile_disc",
+                                                   "mode",
+                                                   "array_agg",
+                                                   "string_agg",
+                                                   "json_agg",
+                                                   "jsonb_agg"};
+
+std::string list_of(std::span<const std::string_view> names) {
+  std::string out;
+  for (const std::string_view name : names) out += (out.empty() ? "" : ", ") + std::string(name);
+  return out;
+}
 
 std::vector<ExprPtr> pair_of(ExprPtr left, ExprPtr right) {
   std::vector<ExprPtr> args;
@@ -184,9 +212,8 @@ Result<ExprPtr> ExpressionBinder::column(const Syntax& syntax) const {
   known.push_back("window_start");
   known.push_back("window_end");
   const std::string nearest = nearest_name(name, known);
-  std::string hint = nearest.empty() ? "The columns are:" : format("did you mean \"{}\"?", nearest);
-  for (size_t i = 0; nearest.empty() && i < known.size(); ++i)
-    hint += (i == 0 ? " " : ", ") + std::string(known[i]);
+  std::string hint = nearest.empty() ? format("The columns are: {}.", list_of(known))
+                                     : format("did you mean \"{}\"?", nearest);
   return fail(text_.error(syntax.position, ErrorCode::kNotFound,
                           format("column \"{}\" does not exist", printable(name)), std::move(hint)));
 }

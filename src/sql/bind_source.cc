@@ -402,6 +402,11 @@ std::string budget_command(const SourceSpec& source, const Options& options, std
   add("--arrival-time", options.text("arrival_time"));
   add("--partition", options.text("partition"));
   add("--time-unit", options.text("time_unit"));
+  if (!options.has("time_unit")) add("--time-zone", options.text("time_zone"));  // numbers have no zone
+  add("--time-missing", options.text("time_missing"));
+  if (source.delimiter != ',') add("--delimiter", std::string_view(&source.delimiter, 1));
+  add("--max-future-skew", options.text("max_future_skew"));
+  if (source.order == InputOrder::kArrivalTime) command += " --order-by arrival";
   add("--window", window);
   return command;
 }

@@ -1,6 +1,7 @@
 #include "sql/explain.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string_view>
 
 #include "base/text.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr size_t kNameWidth = 17;
 constexpr size_t kValueWidth = 22;
+constexpr size_t kTextBytesMax = 600;  // of a column list or a condition
 
 // Builds one paragraph: a title, rows of "name  value  origin", sentences.
 class Paragraph {
@@ -22,7 +24,8 @@ class Paragraph {
   }
 
   void row(std::string_view name, std::string_view value, std::string_view note = {}) {
-    std::string line = format("  {:<{}}  {:<{}}  {}", name, kNameWidth, value, kValueWidth, note);
+    std::string line = format("  {:<{}}  {:<{}}  {}", name, kNameWidth, printable(value, kTextBytesMax),
+                              kValueWidth, printable(note, kTextBytesMax));
     line.erase(line.find_last_not_of(' ') + 1);
     out_ += line + "\n";
   }
@@ -44,6 +47,10 @@ class Paragraph {
   // Only if it was given.
   void option_if_given(std::string_view name, std::string_view note = {}) {
     if (options_.has(name)) option(name, printable(options_.text(name)), note);
+  }
+
+  bool is_given_as(std::string_view name, std::initializer_list<std::string_view> values) const {
+    return options_.has(name) && std::ranges::find(values, options_.text(name)) != values.end();
   }
 
   void sentence(std::string_view text) { out_ += format("  {}\n", text); }
@@ -78,6 +85,15 @@ std::string time_note(const SourceSpec& source, const TimeColumn& time) {
   return note;
 }
 
+void explain_follow(Paragraph& out, const SourceSpec& source) {
+  const bool from_command_line = source.follow && !out.is_given_as("follow", {"on", "true"});
+  if (from_command_line) {
+    out.row("follow", "on", "(--follow)");
+  } else {
+    out.option("follow", switch_text(source.follow));
+  }
+}
+
 void explain_input(Paragraph& out, const SourceSpec& source) {
   const bool file = source.connector == SourceConnector::kFile;
   out.option("connector", file ? "file" : "stdin");
@@ -92,7 +108,7 @@ void explain_input(Paragraph& out, const SourceSpec& source) {
     out.option("files", parallel ? "parallel" : "sequence",
                parallel ? "side by side" : "one after the other");
     out.option("order_by", source.order == InputOrder::kAsRead ? "as read" : "arrival_time");
-    out.option("follow", switch_text(source.follow));
+    explain_follow(out, source);
   }
 }
 
@@ -169,19 +185,24 @@ std::string identity_note(const ViewColumn& column) {
   return !column.identity ? "" : index < 2 ? "the window" : "key";
 }
 
+std::string column_text(const ViewColumn& column) {
+  return format("{} {}", column.name, to_string(column.expression->type));
+}
+
 void explain_query(Paragraph& out, const BoundView& bound, const SourceSpec& source) {
   const ViewSpec& view = bound.spec;
   out.row("reads", format("source \"{}\"", source.name));
-  out.row("window", format("tumbling, {}", span_of(view.window_size)),
-          view.window_offset == Duration()
-              ? ""
-              : format("starts {} after full multiples", span_of(view.window_offset)));
+  std::string window = format("tumbling, {}", span_of(view.window_size));
+  if (view.window_offset != Duration()) window += format(", offset {}", span_of(view.window_offset));
+  out.row("window", window);
   if (view.where) out.row("where", bound.syntax->where_text);
   out.row("keys", view.keys.empty() ? "(none: one row a window)" : joined(view.key_names));
+  size_t width = 0;
+  for (const ViewColumn& column : view.columns) width = std::max(width, column_text(column).size());
   for (size_t i = 0; i < view.columns.size(); ++i) {
     const ViewColumn& column = view.columns[i];
     const std::string note = identity_note(column);
-    out.row(i == 0 ? "columns" : "", format("{} {}", column.name, to_string(column.expression->type)),
+    out.row(i == 0 ? "columns" : "", format("{:<{}}", column_text(column), width),
             note.empty() ? "= " + bound.syntax->items[i].text : note);
   }
 }
@@ -199,7 +220,11 @@ std::string explain_view(const JobText& text, const BoundView& bound, std::span<
   if (view.late != LatePolicy::kDrop)
     out.option("ledger_horizon", view.ledger_horizon ? span_of(*view.ledger_horizon) : "unlimited");
   if (const std::string dropped = dropped_reasons(view); !dropped.empty()) {
-    out.option("drop", dropped, bound.options.has("drop") ? "" : "late = 'drop'");
+    if (bound.options.has("drop")) {
+      out.option("drop", dropped);
+    } else {
+      out.row("drop", dropped, "(by late = 'drop')");
+    }
   } else {
     out.option("drop", "nothing");
   }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// --set name.option=value, split at the first dot: option names have none, table names seldom do.
+// --set name.option=value, split at the last dot: option names have none.
 Result<std::vector<Override>> read_overrides(const JobOptions& options) {
   std::vector<Override> overrides;
   for (const auto& [name, value] : options.set) {

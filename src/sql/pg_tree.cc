@@ -127,6 +127,7 @@ constexpr Habit kHabits[] = {
     {"sink",
      "A sink is a table that is inserted into: CREATE TABLE minutes () WITH (connector = 'sqlite', ...)."},
     {"emit", "There is no EMIT: a window is published when it closes, and again with each correction."},
+    {"asof", "As-of joins are planned, but not supported yet."},
     {"match_condition", "As-of joins are planned, but not supported yet."},
     {"descriptor", "Write the window as FROM TUMBLE(clicks, at, INTERVAL '1 minute')."},
 };
@@ -154,14 +155,18 @@ std::string hint_for(const JobText& text, const Statement& statement, size_t at)
 Error parse_error(const JobText& text, const Statement& statement, const PgQueryError& error) {
   const std::string_view sql = text.text().substr(statement.begin, statement.end - statement.begin);
   const size_t at = error.cursorpos > 0 ? byte_of_character(sql, error.cursorpos) : 0;
+  const bool has_place = error.cursorpos > 0;
   return text.error(statement.begin + at, ErrorCode::kInvalid, printable(error.message, 200),
-                    hint_for(text, statement, statement.begin + at));
+                    has_place ? hint_for(text, statement, statement.begin + at) : std::string());
 }
 
 }  // namespace
 
+// As pg_query.proto has it; the descriptor's short name is spelled for C ("AConst").
 std::string_view PgNode::kind() const {
-  return message_ == nullptr ? "" : as_message(message_).descriptor->short_name;
+  if (message_ == nullptr) return {};
+  const std::string_view name = as_message(message_).descriptor->name;
+  return name.substr(name.rfind('.') + 1);
 }
 
 size_t PgNode::index_of(std::string_view field) const {

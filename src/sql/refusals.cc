@@ -53,8 +53,6 @@ constexpr Refusal kRefusals[] = {
      "Write FROM TUMBLE(clicks, at, INTERVAL '1 minute')."},
     {"RangeFunction.coldeflist", "a column definition list in FROM is not supported", "as",
      "The columns are those of the source."},
-    {"Alias.colnames", "renaming the columns of FROM is not supported", "",
-     "Name columns in the SELECT list: page AS p."},
     // Functions and operators
     {"FuncCall.over", "window functions (OVER) are not supported", "over",
      "Windows of time stand in FROM: TUMBLE(clicks, at, INTERVAL '1 minute')."},
@@ -62,8 +60,6 @@ constexpr Refusal kRefusals[] = {
      "It is planned. Until then group by the column too, and count the groups in what the sink received."},
     {"FuncCall.agg_order", "ORDER BY in an aggregate is not supported", "order",
      "The aggregates that there are do not depend on order."},
-    {"FuncCall.agg_within_group", "WITHIN GROUP is not supported", "within",
-     "Percentiles are planned, but not there yet."},
     {"FuncCall.func_variadic", "VARIADIC arguments are not supported", "variadic",
      "Write the arguments one by one."},
     {"NamedArgExpr", "named arguments are not supported", "", "Give the arguments by their place."},
@@ -96,9 +92,10 @@ constexpr Refusal kRefusals[] = {
     {"CreateStmt.oncommit", "ON COMMIT is not supported", "commit", kDropIt},
     {"CreateStmt.tablespacename", "TABLESPACE is not supported", "tablespace", kDropIt},
     {"CreateStmt.access_method", "USING is not supported", "using", kDropIt},
-    {"CreateStmt.if_not_exists", "IF NOT EXISTS is not supported", "exists", kDropIt},
+    {"CreateStmt.if_not_exists", "IF NOT EXISTS is not supported", "if", kDropIt},
     {"CreateStmt.constraints", "table constraints are not supported", "", kOnlyNamesAndTypes},
-    {"Constraint", "constraints are not supported", "", kOnlyNamesAndTypes},
+    {"Constraint", "constraints (NOT NULL, DEFAULT, PRIMARY KEY and the like) are not supported", "",
+     kOnlyNamesAndTypes},
     {"TableLikeClause", "LIKE in a table is not supported", "like", "List the columns in each table."},
     {"ColumnDef.coll_clause", "COLLATE is not supported", "collate",
      "Text is compared by its bytes in UTF-8, as with COLLATE \"C\"."},
@@ -114,7 +111,7 @@ constexpr Refusal kRefusals[] = {
     {"TypeName.setof", "SETOF is not supported", "setof", kOnlyNamesAndTypes},
     {"TypeName.pct_type", "%TYPE is not supported", "", "Write the type."},
     // Views
-    {"CreateTableAsStmt.if_not_exists", "IF NOT EXISTS is not supported", "exists", kDropIt},
+    {"CreateTableAsStmt.if_not_exists", "IF NOT EXISTS is not supported", "if", kDropIt},
     {"IntoClause.access_method", "USING is not supported", "using", kDropIt},
     {"IntoClause.table_space_name", "TABLESPACE is not supported", "tablespace", kDropIt},
     {"IntoClause.on_commit", "ON COMMIT is not supported", "commit", kDropIt},
@@ -141,6 +138,10 @@ constexpr Refusal kRefusals[] = {
 };
 
 }  // namespace
+
+std::span<const Refusal> all_refusals() {
+  return kRefusals;
+}
 
 const Refusal* find_refusal(std::string_view where) {
   const auto* found = std::ranges::find(kRefusals, where, &Refusal::where);

@@ -1,6 +1,7 @@
 // Syntax that PostgreSQL's grammar takes and a job does not: how each is called, and what to write instead.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace wrackline::sql {
@@ -12,6 +13,8 @@ struct Refusal {
                              // there); empty: the place of the node
   std::string_view hint;
 };
+
+std::span<const Refusal> all_refusals();
 
 // The entry of `where`, or null: then the caller says the general thing.
 const Refusal* find_refusal(std::string_view where);

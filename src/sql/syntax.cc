@@ -251,6 +251,10 @@ class StatementReader {
     WRACKLINE_TRY(reader_.finish(node));
     if (alias) {
       into.from.alias = {alias.text("aliasname"), reader_.position(node)};
+      if (!alias.list("colnames").empty()) {
+        return reader_.unsupported(into.from.alias.position, "renaming the columns of FROM is not supported",
+                                   "Name columns in the SELECT list: page AS p.");
+      }
       WRACKLINE_TRY(reader_.finish(alias));
     }
     if (functions.size() != 1) return reader_.refuse(node, "ROWS FROM is not supported");

@@ -54,7 +54,10 @@ Status SyntaxReader::finish(const PgNode& node) const {
 std::unexpected<Error> SyntaxReader::refuse(const PgNode& node, std::string_view what) const {
   const Refusal* known = find_refusal(node.kind());
   if (known == nullptr) return unsupported(position(node), std::string(what), {});
-  return unsupported(position(node), std::string(known->message), std::string(known->hint));
+  const size_t at = position(node);
+  const std::optional<size_t> before = find_keyword(known->word, 0);
+  const size_t place = find_keyword(known->word, at).value_or(before.value_or(at));
+  return unsupported(place, std::string(known->message), std::string(known->hint));
 }
 
 Result<std::vector<std::string>> SyntaxReader::strings(const std::vector<PgNode>& nodes) const {
@@ -158,6 +161,11 @@ Result<SyntaxPtr> SyntaxReader::call(PgNode node) const {
     return unsupported(made->position, "schemas are not supported", "Name the function alone.");
   made->text = std::move(names[0]);
   made->star = node.number("agg_star") != 0;
+  if (node.number("agg_within_group") !=
+      0) {  // it has an ORDER BY too, which would be refused for a lesser reason
+    return unsupported(find_keyword("within", made->position).value_or(made->position),
+                       "WITHIN GROUP is not supported yet", "Percentiles are planned.");
+  }
   const PgNode filter = node.node("agg_filter");
   const std::vector<PgNode> args = node.list("args");
   WRACKLINE_TRY(finish(node));
@@ -194,12 +202,6 @@ Result<SyntaxPtr> SyntaxReader::operation(PgNode node) const {
   if (kind == "AEXPR_LIKE" || kind == "AEXPR_ILIKE") {
     made->kind = kind == "AEXPR_LIKE" ? SyntaxKind::kLike : SyntaxKind::kILike;
     made->negated = made->text.starts_with('!');
-    const Syntax& pattern = *made->args[1];
-    if (pattern.kind == SyntaxKind::kCall && pattern.text == "like_escape") {
-      return unsupported(find_word(text_, statement_, "escape", made->position).value_or(made->position),
-                         "LIKE ... ESCAPE is not supported",
-                         "The escape character is the backslash: LIKE '100\\%'.");
-    }
     return made;
   }
   if (kind == "AEXPR_DISTINCT")
