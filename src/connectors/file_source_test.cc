@@ -468,17 +468,17 @@ TEST_F(FileSourceTest, TruncatedCompressionIsAnErrorBehindTheRecordsBefore) {
 TEST_F(FileSourceTest, CorruptCompressionIsAnErrorBehindTheRecordsBefore) {
   std::mt19937_64 random(41);
   std::string plain;  // does not compress well, so that damage comes late
-  while (plain.size() < 2'000'000) plain += format("{{\"v\":{}}}\n", static_cast<int64_t>(random()));
+  while (plain.size() < 600'000) plain += format("{{\"v\":{}}}\n", static_cast<int64_t>(random()));
   for (const auto& [name, whole] :
        {std::pair{"a.jsonl.gz", gzip(plain)}, std::pair{"a.jsonl.zst", zstd(plain)}}) {
-    for (int trial = 0; trial < 20; ++trial) {
+    for (int trial = 0; trial < 8; ++trial) {
       std::string damaged = whole;
       const size_t place = whole.size() / 2 + random() % (whole.size() / 2);
       damaged[place] = static_cast<char>(damaged[place] ^ (1 + random() % 255));
       write(name, damaged);
       Reading reading(options({name}), 100000);
       const Lines lines = reading.read();
-      EXPECT_GT(lines.size(), 20000U) << name << " " << place;
+      EXPECT_GT(lines.size(), 4000U) << name << " " << place;
       EXPECT_THAT(reading.error(),
                   testing::AllOf(HasSubstr("file \"" + std::string(name)),
                                  testing::AnyOf(HasSubstr("corrupt"), HasSubstr("truncated")),

@@ -14,7 +14,8 @@ class SystemClock : public Clock {
                         .count());
   }
   int64_t monotonic_us() override {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+    return std::chrono::duration_cast<std::chrono::microseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
   void sleep(Duration duration) override {

@@ -10,8 +10,8 @@ namespace wrackline::env {
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual WallTime now() = 0;               // this machine's clock; may step
-  virtual int64_t monotonic_us() = 0;       // never goes back; only differences mean anything
+  virtual WallTime now() = 0;          // this machine's clock; may step
+  virtual int64_t monotonic_us() = 0;  // never goes back; only differences mean anything
   virtual void sleep(Duration duration) = 0;
 };
 
