@@ -19,7 +19,7 @@ def reasons(entries):
 class BadFile(CommandTest):
     def test_missing_file(self):
         said = self.refuse_job(job(path="clikcs.jsonl"))
-        self.assert_says(said, "clikcs.jsonl", "clicks", "hint")
+        self.assert_says(said, "clikcs.jsonl", "no such file")
 
     def test_missing_file_of_measure(self):
         said = self.run_command("measure", "nothing.jsonl", "--event-time", "at", "--arrival-time", "at", code=1).err
@@ -47,7 +47,7 @@ class BadFile(CommandTest):
     def test_empty_csv_file(self):
         self.write("clicks.csv", "")
         said = self.run_command("measure", "clicks.csv", "--event-time", "at", "--arrival-time", "at", "--json", code=1)
-        self.assert_says(said.err, "clicks.csv", "header")
+        self.assert_says(said.err, "no records")
 
     def test_binary_file(self):
         noise = random.Random(1).randbytes(200_000).replace(b"\r", b"")
@@ -78,7 +78,7 @@ class BadLine(CommandTest):
     def only_the_last_fails(self, line, reason):
         """Ten good records, then one that must be the only entry of the ledger."""
         self.write("clicks.jsonl", GOOD.encode() + line)
-        balance = self.run_job(job())["balance"][0]
+        balance = self.run_job(job(select="count(*) AS clicks, max(user_id) AS user_id"))["balance"][0]
         self.assertEqual((balance["read"], balance["accepted"], balance["ledgered"]), (11, 10, 1))
         entries = self.ledger()
         self.assertEqual([(entry["reason"], entry["offset"]) for entry in entries], [(reason, 10)])
@@ -143,7 +143,7 @@ class BadLine(CommandTest):
     def test_bad_csv_fields(self):
         self.write("clicks.csv", "user_id,page,at\n1,/a,2024-05-01T12:00:00Z\nx,/a,2024-05-01T12:00:00Z\n2,/a\n"
                                  '3,"/a,2024-05-01T12:00:00Z\n')
-        balance = self.run_job(job(path="clicks.csv"))["balance"][0]
+        balance = self.run_job(job(path="clicks.csv", select="max(user_id) AS user_id"))["balance"][0]
         self.assertEqual((balance["read"], balance["accepted"], balance["ledgered"]), (4, 1, 3))
         self.assertEqual(reasons(self.ledger()), {"unparseable": 3})
 
@@ -164,7 +164,7 @@ class BadJob(CommandTest):
 
     def test_column_not_there_in_the_query(self):
         said = self.refuse_job(job(select="sum(amuont) AS total"))
-        self.assert_says(said, "job.sql:8:", "amuont", "^", "hint")
+        self.assert_says(said, "job.sql:10:44", "amuont", "^", "hint")
 
     def test_column_not_there_in_the_csv_header(self):
         self.write("clicks.csv", "user_id,pgae,at\n1,/a,2024-05-01T12:00:00Z\n")
@@ -175,7 +175,7 @@ class BadJob(CommandTest):
         self.assert_says(said, "att", "at")
 
     def test_wrong_type_in_the_query(self):
-        self.assert_says(self.refuse_job(job(where="page > 5")), "job.sql:10:", "^")
+        self.assert_says(self.refuse_job(job(where="page > 5")), "job.sql:12:12", "^")
 
     def test_unknown_option_of_a_source(self):
         said = self.refuse_job(job(source={"watermark_dealy": "30 s"}))
@@ -275,7 +275,7 @@ class BadState(CommandTest):
 
     def test_ledger_that_is_not_a_database(self):
         self.run_job(job(), "--state", "s")
-        for file in (self.folder / "s").glob("*.db*"):
+        for file in (self.folder / "s").glob("ledger*"):
             file.write_bytes(b"not a database at all" * 100)
         self.assert_says(self.refuse_job(job(), "--state", "s"), "ledger", "database")
 

@@ -14,8 +14,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared/data"
 COMMITTED = ROOT / "examples/data"
 UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
-SKEW = 300 * 1_000_000
-ACCEPT = 86_400 * 1_000_000
+SECOND = 1_000_000
+MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
+SKEW = 5 * MINUTE
+ACCEPT = DAY
 EPOCH = datetime.date(1970, 1, 1)
 NEVER = -(1 << 63)
 
@@ -42,7 +44,7 @@ class RecordSet:
 
     def _time(self, text):
         if self.unit == "day":
-            return (datetime.date.fromisoformat(text) - EPOCH).days * ACCEPT
+            return (datetime.date.fromisoformat(text) - EPOCH).days * DAY
         return int(text) * UNITS[self.unit]
 
     def records(self, key=None):
