@@ -221,14 +221,18 @@ void add_completion(CLI::App& app, std::string& shell, Chosen& chosen) {
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* part = &app;
   while (!part->get_subcommands().empty()) part = part->get_subcommands()[0];
-  std::string text = format("wrackline: {}\n", error.what());
+  const std::vector<std::string> extra = part->remaining();
+  const bool unknown_command =
+      !part->get_subcommands({}).empty() && !extra.empty() && !extra[0].empty() && extra[0][0] != '-';
+  std::string text = unknown_command ? format("wrackline: unknown command \"{}\"\n", printable(extra[0]))
+                                     : format("wrackline: {}\n", error.what());
   std::vector<std::string> known;
   for (const CLI::App* sub : part->get_subcommands({})) known.push_back(sub->get_name());
   for (const CLI::Option* option : part->get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
-  for (const std::string& word : part->remaining()) {
+  for (const std::string& word : extra) {
     const std::string nearest = nearest_name(word.substr(0, word.find('=')), names);
     if (!nearest.empty()) text += format("hint: did you mean \"{}\"?\n", nearest);
   }

@@ -217,11 +217,11 @@ void ProfileCore::take_delays(PartitionFigures& state, const PartitionRun& run) 
   const bool first = state.delay.empty();
   state.delay.add(delays);
   // Remember the records at the ends; rare, so a second look is cheaper than carrying them through the loop.
-  const auto record_of = [&](int64_t delay) {
+  const auto record_of = [&](int64_t delay_us) {
     for (size_t i = 0; i < run.delay_us.size(); ++i) {
       const bool has = run.has_arrival.empty() || run.has_arrival[i] != 0;
-      if (has && run.delay_us[i] == delay)
-        return TimedRecord{run.event_us[i], saturating_add(run.event_us[i], delay)};
+      if (has && run.delay_us[i] == delay_us)
+        return TimedRecord{run.event_us[i], saturating_add(run.event_us[i], delay_us)};
     }
     return TimedRecord{};
   };

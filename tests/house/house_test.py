@@ -196,6 +196,8 @@ class House(unittest.TestCase):
         declared = re.compile(rf"\b(?:int64_t|uint64_t|int32_t|uint32_t|int|size_t|long) (\w*{TIME_WORD})_?(?=\s*(?:=|;|,|\)|{{))")
         findings = []
         for path in tracked(*CODE):
+            if is_test(path) or path.name.startswith("test_"):
+                continue
             for number, line in lines_of(path):
                 for name in declared.findall(line.split("//")[0]):
                     if not re.search(rf"_{UNIT}(_|$)", name):
