@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "data/time_text.h"
 #include "disorder/binomial.h"
+#include "disorder/report_text.h"
 
 namespace wrackline::disorder {
 namespace {
@@ -42,8 +42,8 @@ void note_modes(const BudgetReport& report, Notes& notes) {
              "covers the first mode; the second one is corrected or ledgered. A delay that meets the target "
              "for the records of "
              "both would be {}.",
-             all.modes.front().share * 100, span_text(*all.split_us),
-             span_text(report.both_modes_delay_us.value_or(0))));
+             all.modes.front().share * 100, short_span(*all.split_us),
+             short_span(report.both_modes_delay_us.value_or(0))));
 }
 
 void note_what_is_missing(const BudgetReport& report, Notes& notes) {
@@ -59,9 +59,11 @@ void note_what_is_missing(const BudgetReport& report, Notes& notes) {
         "their records, so fewer will be late; give --window for the exact figures.");
   }
   if (report.counts.refused_future > 0) {
-    notes.push_back(format(
-        "{} lie more than {} in the future of their arrival and are ledgered whatever the budget.",
-        with_thousands(report.counts.refused_future), span_text(report.options.max_future_accept.micros())));
+    notes.push_back(
+        format("{} {} more than {} in the future of their arrival are ledgered whatever the budget.",
+               with_thousands(report.counts.refused_future),
+               report.options.window ? "(record, window) pairs" : "records",
+               short_span(report.options.max_future_accept.micros())));
   }
 }
 
@@ -88,7 +90,7 @@ void note_disagreement(const BudgetReport& report, Notes& notes) {
   if (delay / behind <= 2 && behind / delay <= 2) return;
   notes.push_back(format(
       "Arrival delay and disorder disagree: their 99 % quantiles are {} and {}. {}",
-      span_text(all.delay_us->p99), span_text(all.disorder_us->p99),
+      short_span(all.delay_us->p99), short_span(all.disorder_us->p99),
       delay > behind
           ? "Records are late together and do not overtake each other, so a watermark need not wait for the "
             "whole delay."

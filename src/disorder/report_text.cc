@@ -246,7 +246,7 @@ std::string reason_for_delay(const BudgetReport& report) {
                 with_thousands(report.sample), pairs_word(report), mode, to_string(report.verdict));
 }
 
-std::string predicted_text(const BudgetReport& report) {
+std::string predicted_text(const BudgetReport& report, size_t width) {
   Table table;
   const BudgetCounts& counts = report.counts;
   const auto row = [&](std::string name, int64_t count) {
@@ -256,11 +256,12 @@ std::string predicted_text(const BudgetReport& report) {
   row("late, corrected", counts.corrected);
   row("late, ledgered", counts.ledgered);
   std::string out =
-      format("Predicted, of {} {}\n", with_thousands(counts.pairs), pairs_word(report)) + table.text(2);
+      format("Predicted, of {} {}\n{}", with_thousands(counts.pairs), pairs_word(report), table.text(2));
   if (report.latency && report.latency->windows > 0) {
-    out += format("  output latency: windows come out {} after their end (p50), {} (p99), {} at most\n",
-                  short_span(report.latency->p50_us), short_span(report.latency->p99_us),
-                  short_span(report.latency->max_us));
+    out += wrapped(format("windows come out {} after their end (p50), {} (p99), {} at most",
+                          short_span(report.latency->p50_us), short_span(report.latency->p99_us),
+                          short_span(report.latency->max_us)),
+                   width, "  latency  ");
   }
   if (report.state) {
     const BudgetState& state = *report.state;
@@ -268,8 +269,9 @@ std::string predicted_text(const BudgetReport& report) {
                                   : state.basis == BudgetState::Basis::kExpectedKeys ? "windows times keys"
                                                                                      : "windows";
     const bool per_key = state.basis == BudgetState::Basis::kWindowsOnly;
-    out += format("  state: at most {} {} at once, about {}{}\n", with_thousands(state.windows), what,
-                  bytes_text(state.bytes), per_key ? " per key" : "");
+    out += wrapped(format("at most {} {} at once, about {}{}", with_thousands(state.windows), what,
+                          bytes_text(state.bytes), per_key ? " per key" : ""),
+                   width, "  state    ");
   }
   return out;
 }
@@ -372,7 +374,7 @@ std::string budget_text(const BudgetReport& report, const RejectedCounts& reject
       format("up to the {} % tail ({})", report.options.tail.percent_text(), to_string(report.tail_verdict)),
       options.width, format("  {:<17} {:>9}  ", "allowed lateness", short_span(report.allowed_lateness_us)));
   out += '\n';
-  out += predicted_text(report);
+  out += predicted_text(report, options.width);
   out += "\nTo use it\n";
   out += format("  source:  WITH (..., watermark_delay = '{}')\n", span_literal(report.watermark_delay_us));
   out += format("  view:    WITH (late = 'correct', allowed_lateness = '{}')\n",
