@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "base/check.h"
 #include "data/time_text.h"
@@ -114,6 +115,9 @@ void JsonLineReader::learn(std::string_view whole_line) {
     return;
   Shape& shape = full ? *oldest : shapes_.emplace_back();
   shape.form = std::move(*form);
+  // No piece is empty; the first one begins where the line does.
+  std::memcpy(&shape.head, shape.form.pieces.front().bytes.data(), sizeof shape.head);
+  std::memcpy(&shape.head_mask, shape.form.pieces.front().mask.data(), sizeof shape.head_mask);
   shape.last_used = lines_seen_;
 }
 
@@ -141,6 +145,7 @@ size_t JsonLineReader::find_lines(std::string_view chunk, size_t lines_max) {
     add_other_line(start, mark++);
   }
   lines_seen_ += static_cast<int64_t>(line_count_);
+  judge_shapes();
   if (!ascii) check_utf8();
   choose_lines();
   return line_count_;
@@ -148,6 +153,7 @@ size_t JsonLineReader::find_lines(std::string_view chunk, size_t lines_max) {
 
 // Finds the lines from `start` on that fit one template. False: the next line fits none.
 bool JsonLineReader::match_run(LineStart start, size_t lines_max) {
+  if (shape_pause_chunks_ > 0) return false;
   if (current_shape_ < shapes_.size() && match_shape(current_shape_, start, lines_max)) return true;
   for (size_t i = 0; i < shapes_.size(); ++i) {
     if (i != current_shape_ && match_shape(i, start, lines_max)) return true;
@@ -157,6 +163,9 @@ bool JsonLineReader::match_run(LineStart start, size_t lines_max) {
 
 bool JsonLineReader::match_shape(size_t shape, LineStart start, size_t lines_max) {
   const JsonTemplate& form = shapes_[shape].form;
+  uint64_t head = 0;
+  std::memcpy(&head, chunk_.data() + start.byte, sizeof head);
+  if (((head ^ shapes_[shape].head) & shapes_[shape].head_mask) != 0) return false;
   const size_t last = start.mark + form.marks - 1;
   if (last >= mark_count_ || chunk_[marks_[last]] != '\n') return false;
   const size_t before = line_count_;
@@ -188,6 +197,19 @@ void JsonLineReader::add_other_line(LineStart start, size_t line_feed_mark) {
   }
   ++line_ends_found_;
   bytes_found_ = line_feed + 1;
+  for (size_t at = start.byte; at < bytes_found_; at += 64)
+    __builtin_prefetch(chunk_.data() + at + kChunkBytesMax, 0, 2);
+}
+
+// Where few lines fit a template, trying them all on each line costs more than they save.
+void JsonLineReader::judge_shapes() {
+  constexpr size_t kPauseChunks = 15;
+  if (shape_pause_chunks_ > 0) {
+    --shape_pause_chunks_;
+    return;
+  }
+  const auto loose = loose_.lines().size();
+  if (shapes_.size() == kShapesMax && loose * 4 > line_count_ * 3) shape_pause_chunks_ = kPauseChunks;
 }
 
 // No template sees whether its strings are valid UTF-8. Mostly all are.

@@ -67,6 +67,8 @@ class JsonLineReader {
 
   struct Shape {
     JsonTemplate form;
+    uint64_t head = 0;  // the first bytes of its lines
+    uint64_t head_mask = 0;
     int64_t last_used = 0;                  // lines_seen_ when it fitted last
     std::span<const uint16_t> chosen;       // the lines found last that fit
     std::span<const uint16_t> first_marks;  // their first marks
@@ -93,6 +95,7 @@ class JsonLineReader {
   bool match_run(LineStart start, size_t lines_max);
   bool match_shape(size_t shape, LineStart start, size_t lines_max);
   void add_other_line(LineStart start, size_t line_feed_mark);
+  void judge_shapes();
   void check_utf8();
   void choose_lines();
   void choose_all_lines(Shape& shape);
@@ -115,7 +118,8 @@ class JsonLineReader {
   const TimeZone* zone_;
   const JsonKernels& kernels_;
   std::vector<Shape> shapes_;
-  size_t current_shape_ = 0;  // fitted last, is tried first
+  size_t current_shape_ = 0;       // fitted last, is tried first
+  size_t shape_pause_chunks_ = 0;  // chunks to come in which no template is tried, because few fitted lately
   int64_t lines_seen_ = 0;
   int64_t lessons_ = 0;            // taken
   std::vector<DateMemory> dates_;  // per column

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 
 namespace wrackline::formats {
 
@@ -96,9 +97,11 @@ LooseLines::LooseLines(const std::vector<Field>& fields)
     if (!fields[i].needed) continue;
     needed_ |= uint64_t{1} << i;
     const std::string_view text = fields[i].name;
-    size_t slot = slot_of(head_of(text), text.size());
+    const std::string padded = fields[i].name + std::string(sizeof(Name::head), '\0');
+    const uint64_t head = head_of({padded.data(), text.size()});
+    size_t slot = slot_of(head, text.size());
     while (names_[slot].field >= 0) slot = (slot + 1) & (names_.size() - 1);
-    names_[slot] = {head_of(text), text, static_cast<int>(i)};
+    names_[slot] = {head, text, static_cast<int>(i)};
   }
 }
 
@@ -112,11 +115,11 @@ void LooseLines::clear() {
   }
 }
 
-// The first eight bytes; of a shorter key all, with zeros behind.
+// The first eight bytes; of a shorter key all, with zeros behind. Reads eight bytes in any case.
 uint64_t LooseLines::head_of(std::string_view key) {
   uint64_t head = 0;
-  std::memcpy(&head, key.data(), std::min<size_t>(key.size(), sizeof head));
-  return head;
+  std::memcpy(&head, key.data(), sizeof head);
+  return key.size() >= sizeof head ? head : head & ((uint64_t{1} << (key.size() * 8)) - 1);
 }
 
 size_t LooseLines::slot_of(uint64_t head, size_t size) const {
@@ -129,7 +132,9 @@ int LooseLines::find_field(std::string_view key) const {
   const uint64_t head = head_of(key);
   for (size_t slot = slot_of(head, key.size()); names_[slot].field >= 0;
        slot = (slot + 1) & (names_.size() - 1)) {
-    if (names_[slot].head == head && names_[slot].text == key) return names_[slot].field;
+    const Name& name = names_[slot];
+    if (name.head != head || name.text.size() != key.size()) continue;
+    if (key.size() <= sizeof head || name.text == key) return name.field;
   }
   return -1;
 }
