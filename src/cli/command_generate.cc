@@ -78,7 +78,7 @@ void make_bid(Event& event, Random& random) {
   const uint64_t bidder =
       random.below(4) != 0 ? last_person / 100 * 100 + 1 : last_person - random.below(1000);
   event.value = static_cast<int64_t>(std::pow(10.0, random.unit() * 6) * 100);
-  event.line = format("{{\"auction\":{},\"bidder\":{},\"price\":{},\"at\":\"", auction, bidder, event.value);
+  event.line = format("{{\"auction\":{},\"bidder\":{},\"price\":{},\"date_time\":\"", auction, bidder, event.value);
 }
 
 void make_click(Event& event, Random& random) {

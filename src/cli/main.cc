@@ -5,9 +5,11 @@
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "env/file.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write
+  wrackline::env::allow_many_open_files();
   try {
     return wrackline::cli::run_command_line(argc, argv);
   } catch (const std::bad_alloc&) {

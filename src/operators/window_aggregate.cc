@@ -249,10 +249,15 @@ Status WindowAggregate::set_aside_row(const Batch& batch, const RecordTimes& tim
   }
   ++counts.ledgered;
   ++counts.ledgered_by_reason[static_cast<size_t>(reason)];
+  return tick.ledger->add(entry_of(batch, times, tick, row, reason, detail));
+}
+
+ledger::Entry WindowAggregate::entry_of(const Batch& batch, const RecordTimes& times, const TickContext& tick,
+                                        uint32_t row, Reason reason, std::string_view detail) const {
   ledger::Entry entry;
   entry.view = options_.view;
   entry.source = options_.source;
-  entry.partition = (*tick.partition_names)[partition];
+  entry.partition = (*tick.partition_names)[times.partition(row)];
   entry.file = batch.file;
   entry.offset = batch.offsets[row];
   entry.line = batch.lines[row];
@@ -266,11 +271,11 @@ Status WindowAggregate::set_aside_row(const Batch& batch, const RecordTimes& tim
   if (times.has_event[row] != 0) {
     entry.event_time_us = times.event_us[row];
     const Window window = options_.windows.window_of(EventTime(times.event_us[row]));
-    const int64_t late_by_us =
+    const int64_t late_by =
         std::max<int64_t>(0, saturating_subtract(entry.watermark_us, window.end.micros()));
-    entry.windows.push_back({window.start.micros(), window.end.micros(), late_by_us});
+    entry.windows.push_back({window.start.micros(), window.end.micros(), late_by});
   }
-  return tick.ledger->add(std::move(entry));
+  return entry;
 }
 
 // Rows [begin, end) of the batch, during which the watermark stays between `edge_us` and the next edge.
@@ -310,7 +315,7 @@ Status WindowAggregate::run_piece(const Batch& batch, const RecordTimes& times, 
       for (const uint32_t row : slice->rows) ++balance_.of(times.partitions[row]).accepted;
     }
   }
-  WRACKLINE_TRY(accumulate_touched(false));
+  WRACKLINE_TRY(accumulate_touched(batch, times, tick, false));
   if (!late_rows_.empty()) WRACKLINE_TRY(route_late(batch, times, tick));
   return {};
 }
@@ -346,16 +351,30 @@ Status WindowAggregate::route_late(const Batch& batch, const RecordTimes& times,
         break;
     }
   }
-  return accumulate_touched(true);
+  return accumulate_touched(batch, times, tick, true);
 }
 
-Status WindowAggregate::accumulate_touched(bool late) {
-  for (Slice* slice : touched_) WRACKLINE_TRY(accumulate(*slice, late));
+Status WindowAggregate::accumulate_touched(const Batch& batch, const RecordTimes& times,
+                                           const TickContext& tick, bool late) {
+  sum_errors_.clear();
+  for (Slice* slice : touched_) accumulate(*slice, late);
   touched_.clear();
+  if (sum_errors_.empty()) return {};
+  // One absurd value must not stop a job: the aggregate that cannot hold it leaves it out and the ledger says
+  // so. The record's other aggregates have it, so its fate is to be accepted partially.
+  std::ranges::stable_sort(sum_errors_, {}, &expr::RowError::row);
+  const auto same_row = [](const expr::RowError& a, const expr::RowError& b) { return a.row == b.row; };
+  sum_errors_.erase(std::unique(sum_errors_.begin(), sum_errors_.end(), same_row), sum_errors_.end());
+  for (const expr::RowError& error : sum_errors_) {
+    FateCounts& counts = balance_.of(times.partition(error.row));
+    --counts.accepted;
+    ++counts.accepted_partially;
+    WRACKLINE_TRY(tick.ledger->add(entry_of(batch, times, tick, error.row, error.reason, error.message)));
+  }
   return {};
 }
 
-Status WindowAggregate::accumulate(Slice& slice, bool late) {
+void WindowAggregate::accumulate(Slice& slice, bool late) {
   codec_.encode(key_columns_, slice.rows, encoded_);
   groups_.resize(slice.rows.size());
   slice.table.find_or_insert(encoded_, groups_);
@@ -366,11 +385,10 @@ Status WindowAggregate::accumulate(Slice& slice, bool late) {
       slice.corrected.push_back(group);
       slice.table.mark(group) = static_cast<uint32_t>(slice.corrected.size());
       if (!options_.wants_retractions) continue;
-      const std::byte* row = slice.table.row(group);
-      slice.old_rows.insert(slice.old_rows.end(), row, row + slice.table.stride());
+      keep_old_row(slice, group);
     }
   }
-  expr::RowErrors errors;
+  expr::RowErrors& errors = sum_errors_;
   for (size_t i = 0; i < options_.aggregates.size(); ++i) {
     const expr::Aggregate& aggregate = *options_.aggregates[i].aggregate;
     const expr::StateRows states{slice.table.states() + state_offsets_[i], slice.table.stride()};
@@ -391,13 +409,21 @@ Status WindowAggregate::accumulate(Slice& slice, bool late) {
                      errors);
   }
   slice.rows.clear();
-  if (errors.empty()) return {};
-  // The accumulators hold 38 digits; beyond them no exact total exists, and a wrong one is never published.
-  return fail(
-      ErrorCode::kOutOfRange,
-      format("an aggregate of view \"{}\" left the range of exact totals in the window that starts at {}",
-             options_.view, timestamp_text(slice.start_us)),
-      errors[0].message, "Scale the values down, or cast the argument to double precision.");
+}
+
+// The group's published row as it stood before this tick. States are merged into empty ones rather than
+// copied, because a state may point to what the next update changes.
+void WindowAggregate::keep_old_row(Slice& slice, uint32_t group) {
+  const size_t at = slice.old_rows.size();
+  slice.old_rows.resize(at + slice.table.stride());
+  const std::byte* row = slice.table.row(group);
+  const auto states_at = static_cast<size_t>(slice.table.states() - slice.table.row(0));
+  std::memcpy(slice.old_rows.data() + at, row, states_at);
+  for (size_t i = 0; i < options_.aggregates.size(); ++i) {
+    const size_t state_at = states_at + state_offsets_[i];
+    options_.aggregates[i].aggregate->merge(slice.old_rows.data() + at + state_at, row + state_at,
+                                            slice.table.arena());
+  }
 }
 
 WindowAggregate::Slice& WindowAggregate::slice_at(int64_t start_us) {

@@ -124,8 +124,11 @@ class WindowAggregate {
   Status run_piece(const Batch& batch, const RecordTimes& times, const TickContext& tick, size_t begin,
                    size_t end, int64_t edge_us);
   Status route_late(const Batch& batch, const RecordTimes& times, const TickContext& tick);
-  Status accumulate_touched(bool late);
-  Status accumulate(Slice& slice, bool late);
+  ledger::Entry entry_of(const Batch& batch, const RecordTimes& times, const TickContext& tick, uint32_t row,
+                         Reason reason, std::string_view detail) const;
+  Status accumulate_touched(const Batch& batch, const RecordTimes& times, const TickContext& tick, bool late);
+  void accumulate(Slice& slice, bool late);
+  void keep_old_row(Slice& slice, uint32_t group);
   Slice& slice_at(int64_t start_us);
   Status close_until(int64_t watermark_us);
   Status publish_first(Slice& slice);
@@ -164,6 +167,7 @@ class WindowAggregate {
   expr::RowErrors where_errors_;
   expr::RowErrors value_errors_;
   expr::RowErrors row_errors_;     // of the rows being processed, one each
+  expr::RowErrors sum_errors_;     // of the aggregates, in the piece being accumulated
   std::vector<uint8_t> selected_;  // per row of the batch: goes on to the windows
   std::vector<uint32_t> late_rows_;
   state::EncodedKeys encoded_;

@@ -85,6 +85,12 @@ Result<Input::Step> Input::next() {
     split->has_batch = false;
     split->caught_up = split->state == ReadState::kCaughtUp;
     if (split->state == ReadState::kEnded) return end_split(*split);
+    if (bounded_ && split->caught_up) {
+      // A pipe that is quiet for now: its writer decides when it goes on.
+      Step step;
+      step.kind = StepKind::kQuiet;
+      return step;
+    }
   }
   if (bounded_) return Step{};
   return look_around();

@@ -36,7 +36,7 @@ class Input {
   enum class StepKind : uint8_t {
     kRecords,  // rows [begin, end) of the batch, and the rejects among them
     kTime,     // no records, but the watermark may have moved: a split ended or a partition fell idle
-    kQuiet,    // live input has nothing now: ask again after a while
+    kQuiet,    // nothing now (live input, a pipe): ask again after a while
     kEnded,    // bounded input has ended; every later step says the same
   };
   struct Step {

@@ -11,11 +11,6 @@
 namespace wrackline::state {
 namespace {
 
-struct BytesKey {
-  const char* data;
-  uint64_t size;
-};
-
 constexpr size_t kLookAhead = 16;  // rows between asking for a cache line and using it
 constexpr size_t kIndexMin = 64;
 constexpr size_t kRadixFrom = 512;  // fewer integers are sorted by comparison
@@ -27,7 +22,7 @@ size_t key_bytes(KeyShape shape) {
     case KeyShape::kInteger:
       return sizeof(int64_t);
     case KeyShape::kBytes:
-      return sizeof(BytesKey);
+      return sizeof(const char*) + sizeof(uint64_t);
   }
   return 0;
 }
@@ -63,18 +58,6 @@ GroupTable::GroupTable(KeyShape shape, size_t state_bytes)
       version_at_(key_bytes(shape)),
       states_at_(key_bytes(shape) + 8) {
   WRACKLINE_CHECK(state_bytes % 8 == 0);
-}
-
-int64_t GroupTable::integer_key(size_t group) const {
-  int64_t key = 0;
-  std::memcpy(&key, row(group), sizeof key);
-  return key;
-}
-
-std::string_view GroupTable::bytes_key(size_t group) const {
-  BytesKey key{};
-  std::memcpy(&key, row(group), sizeof key);
-  return {key.data, key.size};
 }
 
 uint32_t GroupTable::add_group() {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -42,8 +43,16 @@ class GroupTable {
   }  // caller's use
 
   bool is_null_key(size_t group) const { return has_null_group_ && group == null_group_; }
-  int64_t integer_key(size_t group) const;
-  std::string_view bytes_key(size_t group) const;
+  int64_t integer_key(size_t group) const {
+    int64_t key = 0;
+    std::memcpy(&key, row(group), sizeof key);
+    return key;
+  }
+  std::string_view bytes_key(size_t group) const {
+    BytesKey key{};
+    std::memcpy(&key, row(group), sizeof key);
+    return {key.data, key.size};
+  }
 
   // Every group in the order of keys: integers by value, bytes by memcmp, NULL last.
   void sorted_groups(std::vector<uint32_t>& order) const;
@@ -56,6 +65,10 @@ class GroupTable {
   void clear();
 
  private:
+  struct BytesKey {
+    const char* data;
+    uint64_t size;
+  };
   struct Free {
     void operator()(std::byte* bytes) const { std::free(bytes); }
   };
