@@ -1,4 +1,4 @@
-"""Adds up the result files of several ctest runs: names what failed or was skipped, ends with the totals."""
+"""Adds up the results of ctest runs of several presets: names what failed or was skipped, ends with the totals."""
 import collections
 import pathlib
 import sys
@@ -17,21 +17,21 @@ def reason(case):
     return next((line.strip() for line in lines if "skipped:" in line.lower()), "")
 
 
-def main(paths):
+def main(presets):
     totals, unreadable = collections.Counter(), False
-    for path in paths:
-        build = pathlib.Path("build") / path
+    for preset in presets:
+        results = pathlib.Path("build") / preset / "results.xml"
         try:
-            cases = xml.parse(build).getroot().findall("testcase")
+            cases = xml.parse(results).getroot().findall("testcase")
         except (OSError, xml.ParseError) as problem:
-            print(f"no results in {build}: {problem}")
+            print(f"no results in {results}: {problem}")
             unreadable = True
             continue
         for case in cases:
             what = outcome(case)
             totals[what] += 1
             if what != "passed":
-                print(f"{what}: {path.split('/')[0]} {case.get('name')} {reason(case)}".rstrip())
+                print(f"{what}: {preset} {case.get('name')} {reason(case)}".rstrip())
     print(f"{totals['passed']} passed, {totals['failed']} failed, {totals['skipped']} skipped")
     return 1 if unreadable or totals["failed"] or not totals["passed"] else 0
 
