@@ -13,6 +13,9 @@ constexpr int64_t kNothingMax = std::numeric_limits<int64_t>::min();
 }  // namespace
 
 uint64_t DelayHistogram::allocate_page(size_t slot) {
+  // Exactly what is needed: with thousands of partitions the spare half of a doubled vector would be
+  // gigabytes.
+  pages_.reserve(pages_.size() + kPageBuckets);
   pages_.resize(pages_.size() + kPageBuckets);
   page_of_[slot] = static_cast<uint8_t>(pages_.size() >> kSubBits);
   return page_of_[slot];

@@ -13,7 +13,8 @@ namespace wrackline {
 namespace {
 
 constexpr size_t kPartitionsShown = 20;
-constexpr size_t kNameWidthMax = 24;
+constexpr size_t kNameWidthMax = 24;  // of a partition in a table; narrow terminals get less
+constexpr size_t kNarrow = 80;
 
 size_t text_width(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
@@ -162,8 +163,8 @@ std::string chart_text(const DelaySummary& all, const ReportTextOptions& options
          disorder::delay_chart(delays ? all.delay : all.disorder, marks, options);
 }
 
-std::string name_cell(std::string_view name) {
-  return printable(name.empty() ? "(none)" : name, kNameWidthMax);
+std::string name_cell(std::string_view name, size_t width) {
+  return printable(name.empty() ? "(none)" : name, width <= kNarrow ? kNameWidthMax / 2 : kNameWidthMax);
 }
 
 // Positions of the partitions with the most records, ties in order of name.
@@ -186,7 +187,7 @@ std::string more_text(size_t partitions) {
              : std::string();
 }
 
-std::string partitions_text(const ProfileReport& report) {
+std::string partitions_text(const ProfileReport& report, size_t width) {
   if (report.partitions.size() < 2) return {};
   const bool delays = report.all.with_arrival > 0;
   Table table;
@@ -196,7 +197,7 @@ std::string partitions_text(const ProfileReport& report) {
                 : std::vector<std::string>{"partition", "records", "disorder p50", "p99", "max", "behind"});
   for (const size_t at : largest(report.partitions)) {
     const DelaySummary& summary = report.partitions[at];
-    std::vector<std::string> row = {name_cell(summary.partition), with_thousands(summary.records)};
+    std::vector<std::string> row = {name_cell(summary.partition, width), with_thousands(summary.records)};
     const auto& main = delays ? summary.delay_us : summary.disorder_us;
     for (const auto member : {&QuantileSet::p50, &QuantileSet::p99, &QuantileSet::max}) {
       row.push_back(main ? short_span((*main).*member) : "-");
@@ -276,13 +277,13 @@ std::string predicted_text(const BudgetReport& report, size_t width) {
   return out;
 }
 
-std::string budget_partitions_text(const BudgetReport& report) {
+std::string budget_partitions_text(const BudgetReport& report, size_t width) {
   if (report.partitions.size() < 2) return {};
   Table table;
-  table.add({"partition", "records", "own delay", "own lateness", "late here", "of all late", "verdict"});
+  table.add({"partition", "records", "delay", "lateness", "late", "of all late", "verdict"});
   for (const size_t at : largest(report.partitions)) {
     const PartitionBudget& mine = report.partitions[at];
-    table.add({name_cell(mine.partition), with_thousands(mine.records),
+    table.add({name_cell(mine.partition, width), with_thousands(mine.records),
                mine.watermark_delay_us ? short_span(*mine.watermark_delay_us) : "-",
                mine.allowed_lateness_us ? short_span(*mine.allowed_lateness_us) : "-",
                share_text(mine.counts.pairs - mine.counts.on_time, mine.counts.pairs),
@@ -351,7 +352,7 @@ std::string profile_text(const ProfileReport& report, const RejectedCounts& reje
   if (report.all.records == 0) return out + "  Nothing can be said of no records.\n";
   out += summary_text(report.all);
   out += chart_text(report.all, options);
-  out += partitions_text(report);
+  out += partitions_text(report, options.width);
   if (report.all.with_arrival == 0) {
     out +=
         "\n" +
@@ -379,7 +380,7 @@ std::string budget_text(const BudgetReport& report, const RejectedCounts& reject
   out += format("  source:  WITH (..., watermark_delay = '{}')\n", span_literal(report.watermark_delay_us));
   out += format("  view:    WITH (late = 'correct', allowed_lateness = '{}')\n",
                 span_literal(report.allowed_lateness_us));
-  out += budget_partitions_text(report);
+  out += budget_partitions_text(report, options.width);
   if (!report.notes.empty()) out += "\nNotes\n";
   for (const std::string& note : report.notes) out += wrapped(note, options.width, "  - ");
   out += findings_text(report.profile.findings, options.width);
