@@ -271,9 +271,9 @@ ledger::Entry WindowAggregate::entry_of(const Batch& batch, const RecordTimes& t
   if (times.has_event[row] != 0) {
     entry.event_time_us = times.event_us[row];
     const Window window = options_.windows.window_of(EventTime(times.event_us[row]));
-    const int64_t late_by =
+    const int64_t late_by_us =
         std::max<int64_t>(0, saturating_subtract(entry.watermark_us, window.end.micros()));
-    entry.windows.push_back({window.start.micros(), window.end.micros(), late_by});
+    entry.windows.push_back({window.start.micros(), window.end.micros(), late_by_us});
   }
   return entry;
 }
