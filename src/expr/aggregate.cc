@@ -49,9 +49,10 @@ class Count : public Aggregate {
 };
 
 // What every other aggregate shares. Law says how one value enters a state and how a state becomes a result:
-//   using State, Input;  static void add(State&, const Input&, Arena&);  static void merge(State&, const
-//   State&, Arena&); Status result(const State&, size_t row, Column& out, Arena&) const;   (an empty state is
-//   null)
+//   using State, Input;
+//   static bool add(State&, const Input&, Arena&);       false: it would leave the range, nothing was added
+//   static void merge(State&, const State&, Arena&);
+//   Status result(const State&, size_t row, Column& out, Arena&) const;   (an empty state is null)
 template <class Law>
 class Accumulator : public Aggregate {
  public:
@@ -64,18 +65,16 @@ class Accumulator : public Aggregate {
   size_t state_bytes() const override { return sizeof(State); }
 
   void update(StateRows states, std::span<const uint32_t> groups, std::span<const uint32_t> rows,
-              const Column* argument, Arena& arena, RowErrors&) const override {
+              const Column* argument, Arena& arena, RowErrors& errors) const override {
     WRACKLINE_CHECK(argument != nullptr && groups.size() == rows.size(),
                     "an aggregate needs a value for every row");
     const Input* values = argument->values<Input>().data();
-    const size_t count = groups.size();
-    if (!argument->has_nulls()) {
-      for (size_t i = 0; i < count; ++i) Law::add(state(states.at(groups[i])), values[rows[i]], arena);
-      return;
-    }
-    const uint8_t* valid = argument->valid().data();
-    for (size_t i = 0; i < count; ++i) {
-      if (valid[rows[i]] != 0) Law::add(state(states.at(groups[i])), values[rows[i]], arena);
+    const uint8_t* valid = argument->has_nulls() ? argument->valid().data() : nullptr;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const uint32_t row = rows[i];
+      if (valid != nullptr && valid[row] == 0) continue;
+      if (!Law::add(state(states.at(groups[i])), values[row], arena)) [[unlikely]]
+        refuse(row, errors);
     }
   }
   void merge(std::byte* into, const std::byte* from, Arena& arena) const override {
@@ -92,18 +91,21 @@ class Accumulator : public Aggregate {
 
  private:
   static State& state(std::byte* bytes) { return *reinterpret_cast<State*>(bytes); }
+  void refuse(uint32_t row, RowErrors& errors) const {
+    errors.push_back({row, Reason::kOutOfRange,
+                      format("the result would leave the range of {}", to_string(result_type()))});
+  }
   Law law_;
 };
 
-// sum(smallint), sum(integer) -> bigint; sum(bigint) -> numeric.
+// sum(smallint), sum(integer) -> bigint.
 struct SumOfIntegers {
   using State = IntegerSum;
   using Input = int64_t;
-  bool to_numeric;
 
-  explicit SumOfIntegers(const Type& argument) : to_numeric(argument.bits == 64) {}
-  Type result_type() const { return to_numeric ? Type::numeric() : Type::bigint(); }
-  static void add(State& state, int64_t value, Arena&) { state.add(value); }
+  explicit SumOfIntegers(const Type&) {}
+  Type result_type() const { return Type::bigint(); }
+  static bool add(State& state, int64_t value, Arena&) { return state.add_in_bigint(value); }
   static void merge(State& into, const State& from, Arena&) { into.merge(from); }
   Status result(const State& state, size_t row, Column& out, Arena&) const {
     if (state.is_empty()) {
@@ -111,14 +113,32 @@ struct SumOfIntegers {
       return {};
     }
     const __int128 sum = state.sum();
-    if (to_numeric) {
-      out.values<Decimal>()[row] = {sum, 0};
-      return {};
-    }
     if (sum != static_cast<int64_t>(sum)) {
       return too_large("sum(integer)", result_type(), "Write sum(CAST(x AS bigint)), which is numeric.");
     }
     out.values<int64_t>()[row] = static_cast<int64_t>(sum);
+    return {};
+  }
+};
+
+// sum(bigint) -> numeric, which holds every sum that the state can.
+struct SumOfBigints {
+  using State = IntegerSum;
+  using Input = int64_t;
+
+  explicit SumOfBigints(const Type&) {}
+  Type result_type() const { return Type::numeric(); }
+  static bool add(State& state, int64_t value, Arena&) {
+    state.add(value);
+    return true;
+  }
+  static void merge(State& into, const State& from, Arena&) { into.merge(from); }
+  Status result(const State& state, size_t row, Column& out, Arena&) const {
+    if (state.is_empty()) {
+      out.set_null(row);
+    } else {
+      out.values<Decimal>()[row] = {state.sum(), 0};
+    }
     return {};
   }
 };
@@ -140,9 +160,10 @@ struct MeanOfIntegers {
 
   explicit MeanOfIntegers(const Type&) {}
   Type result_type() const { return Type::numeric(); }
-  static void add(State& state, int64_t value, Arena&) {
+  static bool add(State& state, int64_t value, Arena&) {
     state.sum.add(value);
     ++state.count;
+    return true;
   }
   static void merge(State& into, const State& from, Arena&) {
     into.sum.merge(from.sum);
@@ -161,7 +182,7 @@ struct SumOfDecimals {
 
   explicit SumOfDecimals(const Type&) {}
   Type result_type() const { return Type::numeric(); }
-  static void add(State& state, const Decimal& value, Arena& arena) { state.add(value, arena); }
+  static bool add(State& state, const Decimal& value, Arena&) { return state.add(value); }
   static void merge(State& into, const State& from, Arena& arena) { into.merge(from, arena); }
   Status result(const State& state, size_t row, Column& out, Arena&) const {
     if (state.is_empty()) {
@@ -183,9 +204,10 @@ struct MeanOfDecimals {
 
   explicit MeanOfDecimals(const Type&) {}
   Type result_type() const { return Type::numeric(); }
-  static void add(State& state, const Decimal& value, Arena& arena) {
-    state.sum.add(value, arena);
-    ++state.count;
+  static bool add(State& state, const Decimal& value, Arena&) {
+    const bool added = state.sum.add(value);
+    state.count += added ? 1 : 0;
+    return added;
   }
   static void merge(State& into, const State& from, Arena& arena) {
     into.sum.merge(from.sum, arena);
@@ -199,6 +221,7 @@ struct MeanOfDecimals {
 };
 
 // sum(real) -> real, sum(double precision) -> double precision: rounded once, to the type of the result.
+template <int kBits>
 struct SumOfFloats {
   using State = FloatSum;
   using Input = double;
@@ -206,18 +229,20 @@ struct SumOfFloats {
 
   explicit SumOfFloats(const Type& argument) : type(argument) {}
   Type result_type() const { return type; }
-  static void add(State& state, double value, Arena& arena) { state.add(value, arena); }
+  static bool add(State& state, double value, Arena& arena) {
+    return state.add_in_range<kBits>(value, arena);
+  }
   static void merge(State& into, const State& from, Arena& arena) { into.merge(from, arena); }
   Status result(const State& state, size_t row, Column& out, Arena&) const {
     if (state.is_empty()) {
       out.set_null(row);
       return {};
     }
-    const double sum = type.bits == 32 ? state.result_real() : state.result();
+    const double sum = kBits == 32 ? state.result_real() : state.result();
     if (std::isinf(sum) && state.is_finite()) {
       return too_large(
           "sum", type,
-          type.bits == 32 ? "Write sum(CAST(x AS double precision))." : "Scale the values down first.");
+          kBits == 32 ? "Write sum(CAST(x AS double precision))." : "Scale the values down first.");
     }
     out.values<double>()[row] = sum;
     return {};
@@ -230,9 +255,10 @@ struct MeanOfFloats {
 
   explicit MeanOfFloats(const Type&) {}
   Type result_type() const { return Type::real64(); }
-  static void add(State& state, double value, Arena& arena) {
+  static bool add(State& state, double value, Arena& arena) {
     state.sum.add(value, arena);
     ++state.count;
+    return true;
   }
   static void merge(State& into, const State& from, Arena& arena) {
     into.sum.merge(from.sum, arena);
@@ -255,19 +281,18 @@ struct SumOfIntervals {
 
   explicit SumOfIntervals(const Type&) {}
   Type result_type() const { return Type::interval(); }
-  static void add(State& state, const Interval& value, Arena&) { state.add(value); }
+  static bool add(State& state, const Interval& value, Arena&) { return state.add(value); }
   static void merge(State& into, const State& from, Arena&) { into.merge(from); }
   Status result(const State& state, size_t row, Column& out, Arena&) const {
     if (state.count == 0) {
       out.set_null(row);
       return {};
     }
-    std::optional<Interval> result =
-        Interval{static_cast<int32_t>(state.months), static_cast<int32_t>(state.days),
-                 static_cast<int64_t>(state.micros_sum())};
-    const bool exact =
-        result->months == state.months && result->days == state.days && result->micros == state.micros_sum();
-    if (!exact) result = std::nullopt;
+    std::optional<Interval> result;
+    if (state.fits()) {
+      result = Interval{static_cast<int32_t>(state.months), static_cast<int32_t>(state.days),
+                        static_cast<int64_t>(state.micros_sum())};
+    }
     if (kMean && result) result = divide(*result, static_cast<double>(state.count));
     if (!result)
       return too_large(kMean ? "avg(interval)" : "sum(interval)", Type::interval(),
@@ -286,7 +311,10 @@ struct ExtremeOf {
 
   explicit ExtremeOf(const Type& argument) : type(argument) {}
   Type result_type() const { return type; }
-  static void add(State& state, const T& value, Arena& arena) { state.add(value, arena); }
+  static bool add(State& state, const T& value, Arena& arena) {
+    state.add(value, arena);
+    return true;
+  }
   static void merge(State& into, const State& from, Arena& arena) { into.merge(from, arena); }
   Status result(const State& state, size_t row, Column& out, Arena& arena) const {
     if (state.kept.is_empty()) {
@@ -310,11 +338,11 @@ Made make(const Type& argument) {
 Made make_sum(const Type& argument) {
   switch (argument.kind) {
     case TypeKind::kInteger:
-      return make<SumOfIntegers>(argument);
+      return argument.bits == 64 ? make<SumOfBigints>(argument) : make<SumOfIntegers>(argument);
     case TypeKind::kNumeric:
       return make<SumOfDecimals>(argument);
     case TypeKind::kDouble:
-      return make<SumOfFloats>(argument);
+      return argument.bits == 32 ? make<SumOfFloats<32>>(argument) : make<SumOfFloats<64>>(argument);
     case TypeKind::kInterval:
       return make<SumOfIntervals<false>>(argument);
     default:

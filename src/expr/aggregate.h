@@ -1,7 +1,14 @@
 // Aggregates as plain state in a row of bytes, so that a window's table is one block of memory.
 //
 // Exact and independent of order: integers and decimals accumulate in wide integers, float sums are correctly
-// rounded whatever the order (docs/semantics.md section 4), NULLs are skipped as in PostgreSQL.
+// rounded whatever the order (docs/semantics.md section 4), NULLs are skipped as in PostgreSQL. Of values
+// that SQL calls equal (1.5 and 1.50, 0 and -0, 1 month and 30 days) min and max keep the same one in any
+// order. Text compares byte by byte, PostgreSQL's "C" collation.
+//
+//   count                                bigint
+//   sum   smallint, integer -> bigint;   bigint, numeric -> numeric;   real, double precision, interval ->
+//   itself avg   integers, numeric -> numeric;  real, double precision -> double precision;   interval ->
+//   itself min, max  every type with an order: numbers, text, date, timestamps, interval -> itself
 #pragma once
 
 #include <cstddef>
@@ -32,19 +39,23 @@ class Aggregate {
 
   virtual Type result_type() const = 0;
   // Size of a state: a multiple of 8, aligned to 8; all-zero bytes are a valid empty state, and a state may
-  // be moved by copying its bytes. States own nothing: text they keep lies in the arena given to update().
+  // be moved by copying its bytes (the old place is then dead: two copies must not both be updated). States
+  // own nothing: text they keep, and sums too wide for the state, lie in the arena given to update() or
+  // merge(), and last as long as that arena.
   virtual size_t state_bytes() const = 0;
 
   // Adds rows[i] of `argument` to the state of groups[i], for all i. `argument` is null for count(*).
-  // Errors: rows whose value cannot be added (the exact result would leave its range) are listed and not
-  // added. Cost: one plain loop per call; no allocation but in `arena`.
+  // Errors: a row that would take the running result out of its type (a sum(double precision) beyond 1.8e308,
+  // a sum(numeric) beyond 38 digits) is listed and not added, so that one absurd value cannot stop a job.
+  // Cost: one plain loop per call; no allocation but in `arena`.
   virtual void update(StateRows states, std::span<const uint32_t> groups, std::span<const uint32_t> rows,
                       const Column* argument, Arena& arena, RowErrors& errors) const = 0;
   // Adds the state `from` to the state `into`; text is copied into `arena`. Both are states of this
   // aggregate.
   virtual void merge(std::byte* into, const std::byte* from, Arena& arena) const = 0;
-  // Writes the results of groups order[0..] into rows 0.. of `out` (resized). Text points into the update's
-  // arena. Errors: kOutOfRange when a result does not fit its type (sum(integer) over bigint, for one).
+  // Writes the results of groups order[0..] into rows 0.. of `out` (resized). The states stay as they are;
+  // text is copied into `arena`, so that later updates do not change a result. Errors: kOutOfRange when
+  // merged states do not fit the type; update() alone never leads there.
   virtual Status finish(StateRows states, std::span<const uint32_t> order, Column& out,
                         Arena& arena) const = 0;
 };

@@ -25,6 +25,13 @@ struct IntegerSum {
     words[1] = static_cast<uint64_t>(static_cast<unsigned __int128>(value) >> 64);
   }
   void add(int64_t value) { set_raw((raw() + 2 * static_cast<__int128>(value)) | 1); }
+  // Returns false, and adds nothing, if the sum would not fit a bigint.
+  [[nodiscard]] bool add_in_bigint(int64_t value) {
+    const __int128 next = (raw() + 2 * static_cast<__int128>(value)) | 1;
+    if (next >> 1 != static_cast<int64_t>(next >> 1)) return false;
+    set_raw(next);
+    return true;
+  }
   void merge(const IntegerSum& other) {
     const __int128 mark = (raw() | other.raw()) & 1;
     set_raw(((raw() >> 1) + (other.raw() >> 1)) * 2 | mark);
@@ -54,11 +61,21 @@ struct IntervalSum {
     micros[0] = static_cast<uint64_t>(sum);
     micros[1] = static_cast<uint64_t>(static_cast<unsigned __int128>(sum) >> 64);
   }
-  void add(const Interval& value) {
+  bool fits() const {
+    const __int128 sum = micros_sum();
+    return months == static_cast<int32_t>(months) && days == static_cast<int32_t>(days) &&
+           sum == static_cast<int64_t>(sum);
+  }
+  // Returns false, and adds nothing, if a part of the sum would not fit an interval.
+  [[nodiscard]] bool add(const Interval& value) {
+    const IntervalSum before = *this;
     months += value.months;
     days += value.days;
     add_micros(value.micros);
     ++count;
+    if (fits()) return true;
+    *this = before;
+    return false;
   }
   void merge(const IntervalSum& other) {
     months += other.months;

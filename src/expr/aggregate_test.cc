@@ -26,9 +26,7 @@ struct Groups {
       : aggregate(std::move(made)), bytes(groups * aggregate->state_bytes() / sizeof(uint64_t)) {}
   StateRows rows() { return {reinterpret_cast<std::byte*>(bytes.data()), aggregate->state_bytes()}; }
   void add(std::span<const uint32_t> groups, std::span<const uint32_t> which, const Column* column) {
-    RowErrors errors;
     aggregate->update(rows(), groups, which, column, arena, errors);
-    EXPECT_TRUE(errors.empty());
   }
   void add_all(const Column& column) {
     const std::vector<uint32_t> group(column.size(), 0);
@@ -57,7 +55,15 @@ struct Groups {
   Made aggregate;
   std::vector<uint64_t> bytes;
   Arena arena;
+  RowErrors errors;  // of all updates
 };
+
+double result_of(Groups& groups) {
+  const std::vector<uint32_t> order = {0};
+  Column out;
+  EXPECT_TRUE(groups.aggregate->finish(groups.rows(), order, out, groups.arena).has_value());
+  return out.values<double>()[0];
+}
 
 Made make(std::string_view name, const Type& type) {
   auto made = make_aggregate(name, &type);
@@ -139,10 +145,10 @@ TEST(Aggregate, AnswersAsPostgres) {
     // A mean whose sum leaves the type is an error there; here the mean itself is what has to fit.
     if (fields[3] == "ERROR" && fields[0] == "avg") continue;
     if (fields[3] == "ERROR") {
-      EXPECT_TRUE(result.ends_with("out of range for type " + to_string(groups.aggregate->result_type())))
-          << line << ' ' << result;
+      EXPECT_FALSE(groups.errors.empty()) << line << ' ' << result;
       continue;
     }
+    EXPECT_TRUE(groups.errors.empty()) << line << ' ' << groups.errors[0].message;
     const std::string made_type = to_string(groups.aggregate->result_type());
     EXPECT_EQ(made_type.substr(0, made_type.find('(')), fields[3]) << line;
     EXPECT_EQ(result, fields[4]) << line;
@@ -188,30 +194,78 @@ TEST(Aggregate, RefusesWithAHint) {
 // Integers
 // ----------------------------------------------------------------------------------------------------------
 
-TEST(Aggregate, SumOfIntegersLeavesBigintOnlyAtTheEnd) {
+// One absurd value is refused; the group goes on without it.
+TEST(Aggregate, RefusesTheRowThatWouldLeaveTheRange) {
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-  Groups sum(make("sum", Type::bigint()), 1);
-  sum.add_all(column_of<int64_t>(Type::bigint(), {kMax, kMax, kMax, -kMax, -kMax, -kMax, 5}));
-  EXPECT_EQ(sum.results()[0], "5");
-  // A column of integers can only reach beyond bigint with 2^32 rows; the state is filled by hand.
-  Groups narrow(make("sum", Type::integer()), 1);
-  narrow.add_all(column_of<int64_t>(Type::integer(), {kMax, 1}));
-  EXPECT_EQ(narrow.results()[0], "sum(integer) is out of range for type bigint");
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  const auto refused = [](Groups& groups) {
+    std::vector<uint32_t> rows;
+    for (const RowError& error : groups.errors) rows.push_back(error.row);
+    return rows;
+  };
+  Groups bigints(make("sum", Type::bigint()), 1);
+  bigints.add_all(column_of<int64_t>(Type::bigint(), {kMax, kMax, -kMax, 5}));
+  EXPECT_EQ(bigints.results()[0], "9223372036854775812");
+  EXPECT_TRUE(bigints.errors.empty());
+
+  Groups integers(make("sum", Type::integer()), 1);
+  integers.add_all(column_of<int64_t>(Type::integer(), {kMax - 1, 2, 1, -3, -kMax, -kMax}));
+  EXPECT_EQ(integers.results()[0], "-3");
+  EXPECT_EQ(refused(integers), (std::vector<uint32_t>{1, 5}));
+  EXPECT_EQ(integers.errors[0].reason, Reason::kOutOfRange);
+  EXPECT_EQ(integers.errors[0].message, "the result would leave the range of bigint");
+
+  const std::string nines(38, '9');
+  for (const char* name : {"sum", "avg"}) {
+    Groups decimals(make(name, Type::numeric()), 1);
+    decimals.add_all(
+        column_of(Type::numeric(), {nines, "1", "0.5", "-" + nines, "4", "1e-37"}, decimals.arena));
+    EXPECT_EQ(decimals.results()[0], name[0] == 's' ? "4.0000000000000000000000000000000000001"
+                                                    : "1.0000000000000000000000000000000000000")
+        << name;
+    EXPECT_EQ(refused(decimals), (std::vector<uint32_t>{1, 2}));
+  }
+
+  Groups doubles(make("sum", Type::real64()), 1);
+  doubles.add_all(
+      column_of<double>(Type::real64(), {1, kLargest, kLargest, 0x1p970, -kLargest, 0x1p-1074, -1}));
+  EXPECT_EQ(refused(doubles), (std::vector<uint32_t>{2, 3}));
+  EXPECT_EQ(result_of(doubles), 0x1p-1074);
+
+  const Type real = {.kind = TypeKind::kDouble, .bits = 32};
+  constexpr double kLargestReal = std::numeric_limits<float>::max();
+  Groups reals(make("sum", real), 1);
+  reals.add_all(column_of<double>(real, {kLargestReal, kLargestReal, 0x1p102, 0x1p103, -kLargestReal}));
+  EXPECT_EQ(refused(reals), (std::vector<uint32_t>{1, 3}));
+  EXPECT_EQ(result_of(reals), 0x1p102);
+
+  Groups intervals(make("sum", Type::interval()), 1);
+  intervals.add_all(
+      column_of(Type::interval(), {"2147483647 months", "1 month", "-5 months"}, intervals.arena));
+  EXPECT_EQ(refused(intervals), (std::vector<uint32_t>{1}));
+  EXPECT_EQ(intervals.results()[0], "178956970 years 2 mons");
 }
 
-// Decimals
-// ----------------------------------------------------------------------------------------------------------
-
-TEST(Aggregate, SumOfDecimalsMayLeaveItsRangeOnTheWay) {
-  const std::string big(38, '9');
-  const std::vector<std::string> values = {big,       big,       "0.00000000000000000000000000000000000001",
-                                           "-" + big, "-" + big, "-1"};
-  Groups sum(make("sum", Type::numeric()), 1);
-  sum.add_all(column_of(Type::numeric(), values, sum.arena));
-  EXPECT_EQ(sum.results()[0], "-0.99999999999999999999999999999999999999");
-  Groups beyond(make("sum", Type::numeric()), 1);
-  beyond.add_all(column_of(Type::numeric(), {big, "1"}, beyond.arena));
-  EXPECT_EQ(beyond.results()[0], "sum(numeric) is out of range for type numeric");
+// Merged parts may be beyond what either was; the sum stays exact and says so only if nothing brings it back.
+TEST(Aggregate, MergedSumsMayLeaveTheirRangeOnTheWay) {
+  const std::string nines(38, '9');
+  const auto merged = [&](const Type& type, const std::vector<std::string>& values) {
+    Groups parts(make("sum", type), values.size() + 1);
+    const Column column = column_of(type, values, parts.arena);
+    for (uint32_t row = 0; row < values.size(); ++row) {
+      const std::vector<uint32_t> group = {row + 1};
+      const std::vector<uint32_t> which = {row};
+      parts.add(group, which, &column);
+      parts.aggregate->merge(parts.rows().at(0), parts.rows().at(row + 1), parts.arena);
+    }
+    return parts.results()[0];
+  };
+  EXPECT_EQ(merged(Type::numeric(), {nines, nines, "0.00000000000000000000000000000000000001", "-" + nines,
+                                     "-" + nines, "-1"}),
+            "-0.99999999999999999999999999999999999999");
+  EXPECT_EQ(merged(Type::numeric(), {nines, "1"}), "sum(numeric) is out of range for type numeric");
+  EXPECT_EQ(merged(Type::real64(), {"1.7e308", "1.7e308", "-1.7e308"}), "1.7e+308");
+  EXPECT_EQ(merged(Type::real64(), {"1.7e308", "1.7e308"}), "sum is out of range for type double precision");
 }
 
 // Any values, any order, any split: the same sum. The oracle adds in a wider range.
@@ -323,13 +377,6 @@ std::vector<double> random_doubles(std::mt19937_64& random, int exponent_spread)
   return values;
 }
 
-double result_of(Groups& groups) {
-  const std::vector<uint32_t> order = {0};
-  Column out;
-  EXPECT_TRUE(groups.aggregate->finish(groups.rows(), order, out, groups.arena).has_value());
-  return out.values<double>()[0];
-}
-
 TEST(Aggregate, SumAndMeanOfDoublesAreCorrectlyRoundedInAnyOrder) {
   for (uint64_t seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE(seed);
@@ -372,7 +419,7 @@ TEST(Aggregate, SumOfDoublesAtTheEdges) {
   constexpr double kMax = std::numeric_limits<double>::max();
   constexpr double kTiny = std::numeric_limits<double>::denorm_min();
   EXPECT_EQ(sum_of({1e16, 1, -1e16}), 1);
-  EXPECT_EQ(sum_of({kMax, kMax, -kMax}), kMax);  // PostgreSQL's partial sum would overflow
+  EXPECT_EQ(sum_of({kMax, -kMax, kMax}), kMax);
   EXPECT_EQ(sum_of({kTiny, kMax, -kMax}), kTiny);
   EXPECT_EQ(sum_of({kTiny, kTiny}), 2 * kTiny);
   EXPECT_EQ(sum_of({0x1p1023, -0x1p-1074, -0x1p1023}), -kTiny);
@@ -384,9 +431,6 @@ TEST(Aggregate, SumOfDoublesAtTheEdges) {
   EXPECT_EQ(sum_of({1, 0x1p-53}), 1);
   EXPECT_EQ(sum_of({1, 0x1p-53, 0x1p-300}), 1 + 0x1p-52);
   EXPECT_EQ(sum_of({1, 0x1p-53, -0x1p-300}), 1);
-  Groups overflow(make("sum", Type::real64()), 1);
-  overflow.add_all(column_of<double>(Type::real64(), {kMax, kMax}));
-  EXPECT_EQ(overflow.results()[0], "sum is out of range for type double precision");
 }
 
 TEST(Aggregate, SumOfRealsIsRoundedOnceToReal) {
@@ -444,9 +488,7 @@ TEST(Aggregate, MergeOfPartsIsUpdateOfAll) {
   const std::vector<std::pair<Type, std::vector<std::string>>> cases = {
       {Type::bigint(), {"9223372036854775807", "-4", "NULL", "9223372036854775807", "17"}},
       {Type::integer(), {"1", "NULL", "-3", "2147483647"}},
-      {Type::numeric(),
-       {"1.50", "99999999999999999999999999999999999999", "-99999999999999999999999999999999999999", "1e-38",
-        "NULL"}},
+      {Type::numeric(), {"1.50", "99999999999999999999999", "-99999999999999999999999", "1e-10", "NULL"}},
       {Type::real64(), {"0.1", "0.2", "1e300", "-1e300", "NaN", "NULL"}},
       {Type::text(), {"b", "", "NULL", "abc", "a"}},
       {Type::interval(), {"1 month", "NULL", "-3 days", "2 hours"}},

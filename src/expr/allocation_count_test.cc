@@ -16,6 +16,10 @@ void* operator new(size_t size) {
   if (void* bytes = std::malloc(size == 0 ? 1 : size)) return bytes;
   throw std::bad_alloc();
 }
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  ++count;
+  return std::malloc(size == 0 ? 1 : size);
+}
 void operator delete(void* bytes) noexcept {
   std::free(bytes);
 }

@@ -87,40 +87,40 @@ DecimalSum::Wide* DecimalSum::make_wide(Arena& arena) {
   return made;
 }
 
-// Brings sum and value to one scale and adds, if 128 bits are enough for that.
+// Brings sum and value to one scale and adds, if the result stays in range.
 bool DecimalSum::add_narrow(__int128 unscaled, int scale) {
   __int128 sum = narrow();
-  if (flags_ == 0) scale_ = static_cast<uint8_t>(scale);
-  if (scale > scale_) {
+  if (flags_ != 0 && scale > scale_) {
     if (__builtin_mul_overflow(sum, power_of_ten(scale - scale_), &sum)) return false;
   } else if (scale < scale_) {
     if (__builtin_mul_overflow(unscaled, power_of_ten(scale_ - scale), &unscaled)) return false;
   }
-  if (__builtin_add_overflow(sum, unscaled, &sum)) return false;
+  if (__builtin_add_overflow(sum, unscaled, &sum) || !in_range(sum)) return false;
   set_narrow(sum);
   scale_ = std::max(scale_, static_cast<uint8_t>(scale));
+  flags_ |= kPresent;
   return true;
 }
 
-void DecimalSum::add_slowly(const Decimal& value, Arena& arena) {
-  const bool added = (flags_ & kWide) == 0 && add_narrow(value.unscaled, value.scale);
-  flags_ |= kPresent;
-  if (added) return;
-  make_wide(arena)->add(Wide::from(value.unscaled, value.scale));
+bool DecimalSum::add_slowly(const Decimal& value) {
+  if ((flags_ & kWide) == 0) return add_narrow(value.unscaled, value.scale);
+  const Wide before = *wide();
+  const uint8_t scale_before = scale_;
+  wide()->add(Wide::from(value.unscaled, value.scale));
   scale_ = std::max(scale_, static_cast<uint8_t>(value.scale));
+  if (result()) return true;
+  *wide() = before;
+  scale_ = scale_before;
+  return false;
 }
 
 void DecimalSum::merge(const DecimalSum& other, Arena& arena) {
   if (other.is_empty()) return;
-  if ((other.flags_ & kWide) == 0) {
-    const bool added = (flags_ & kWide) == 0 && add_narrow(other.narrow(), other.scale_);
-    flags_ |= kPresent;
-    if (!added) make_wide(arena)->add(Wide::from(other.narrow(), other.scale_));
-  } else {
-    flags_ |= kPresent;
-    make_wide(arena)->add(*other.wide());
-  }
+  const bool other_wide = (other.flags_ & kWide) != 0;
+  if (!other_wide && (flags_ & kWide) == 0 && add_narrow(other.narrow(), other.scale_)) return;
+  make_wide(arena)->add(other_wide ? *other.wide() : Wide::from(other.narrow(), other.scale_));
   scale_ = std::max(scale_, other.scale_);
+  flags_ |= kPresent;
 }
 
 std::optional<Decimal> DecimalSum::result() const {
@@ -137,7 +137,7 @@ std::optional<Decimal> DecimalSum::result() const {
     sum = static_cast<__int128>((static_cast<U128>(size.words[1]) << 64) | size.words[0]);
     if (negative) sum = -sum;
   }
-  if (sum >= power_of_ten(38) || sum <= -power_of_ten(38)) return std::nullopt;
+  if (!in_range(sum)) return std::nullopt;
   return Decimal{sum, scale_};
 }
 

@@ -4,7 +4,9 @@
 // Invariants:
 //   1. All-zero bytes are the empty sum; a sum may be moved by copying its bytes.
 //   2. The scale of the result is the largest scale that was added, as in PostgreSQL.
-// Owns: nothing; a sum that 128 bits cannot hold at its scale keeps 40 bytes in the arena.
+//   3. A value that would take the sum beyond 38 digits is refused. Only a merge can go beyond; later values
+//      may bring the sum back.
+// Owns: nothing; a sum beyond its range keeps 40 bytes in the arena.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +20,15 @@ namespace wrackline::expr {
 
 class DecimalSum {
  public:
-  void add(const Decimal& value, Arena& arena) {
+  // Returns false, and changes nothing, if the sum would have more than 38 digits.
+  [[nodiscard]] bool add(const Decimal& value) {
     if (flags_ == kPresent && value.scale == scale_) [[likely]] {
-      __int128 sum = narrow();
-      if (!__builtin_add_overflow(sum, value.unscaled, &sum)) return set_narrow(sum);
+      __int128 sum = 0;
+      if (__builtin_add_overflow(narrow(), value.unscaled, &sum) || !in_range(sum)) return false;
+      set_narrow(sum);
+      return true;
     }
-    add_slowly(value, arena);
+    return add_slowly(value);
   }
   void merge(const DecimalSum& other, Arena& arena);
 
@@ -37,6 +42,9 @@ class DecimalSum {
 
   struct Wide;
 
+  static constexpr __int128 kLimit =
+      static_cast<__int128>(10'000'000'000'000'000'000U) * 10'000'000'000'000'000'000U;
+  static bool in_range(__int128 sum) { return sum < kLimit && sum > -kLimit; }
   __int128 narrow() const {
     return static_cast<__int128>((static_cast<unsigned __int128>(words_[1]) << 64) | words_[0]);
   }
@@ -46,7 +54,7 @@ class DecimalSum {
   }
   Wide* wide() const;
   Wide* make_wide(Arena& arena);
-  void add_slowly(const Decimal& value, Arena& arena);
+  bool add_slowly(const Decimal& value);
   bool add_narrow(__int128 unscaled, int scale);
 
   uint64_t words_[2];

@@ -198,6 +198,12 @@ bool FloatSum::add_to_window(bool negative, uint64_t fraction, int32_t exponent)
   return true;
 }
 
+bool FloatSum::undo_if_too_large(double value, int bits, Arena& arena) {
+  if (!is_finite() || !std::isinf(bits == 64 ? result() : result_real())) return true;
+  add(-value, arena);  // exact, so nothing is left of it; the sum held larger values before, or it was empty
+  return false;
+}
+
 void FloatSum::merge(const FloatSum& other, Arena& arena) {
   flags_ |= other.flags_ & static_cast<uint8_t>(~(kWindow | kWide));
   if ((other.flags_ & kWide) != 0) {

@@ -40,6 +40,18 @@ class FloatSum {
   }
   void merge(const FloatSum& other, Arena& arena);
 
+  // As add(), but returns false and adds nothing if the sum would leave the finite values of a double (kBits
+  // 64) or a float (kBits 32).
+  template <int kBits>
+  [[nodiscard]] bool add_in_range(double value, Arena& arena) {
+    add(value, arena);
+    // A window is below 2^(exponent_ + 127); only near the end of the range is there something to look at.
+    constexpr int32_t kEnd = kBits == 64 ? 1024 : 128;
+    if ((flags_ & kWide) == 0 && exponent_ + 128 < kEnd) [[likely]]
+      return true;
+    return undo_if_too_large(value, kBits, arena);
+  }
+
   bool is_empty() const { return flags_ == 0; }
   bool is_finite() const { return (flags_ & (kNan | kPlusInfinity | kMinusInfinity)) == 0; }
   // The sum as a double; infinite although is_finite() if it is too large. Requires: !is_empty().
@@ -79,6 +91,7 @@ class FloatSum {
   void add_finite(bool negative, uint64_t fraction, int32_t exponent, Arena& arena);
   bool add_to_window(bool negative, uint64_t fraction, int32_t exponent);
   Wide* make_wide(Arena& arena);
+  bool undo_if_too_large(double value, int bits, Arena& arena);
   double special() const;
   Magnitude magnitude() const;
 

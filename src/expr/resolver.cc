@@ -136,6 +136,28 @@ Result<ExprPtr> make_extreme(std::string_view name, std::vector<ExprPtr> args, i
   return call_overload(*function, std::move(args), position);
 }
 
+// PostgreSQL's functions that are casts by another name: date(x), int8(x).
+std::optional<TypeId> cast_function(std::string_view name) {
+  struct Named {
+    std::string_view name;
+    TypeId type;
+  };
+  static constexpr auto kNames = std::to_array<Named>({{"bool", TypeId::kBoolean},
+                                                       {"date", TypeId::kDate},
+                                                       {"float4", TypeId::kFloat4},
+                                                       {"float8", TypeId::kFloat8},
+                                                       {"int2", TypeId::kInt2},
+                                                       {"int4", TypeId::kInt4},
+                                                       {"int8", TypeId::kInt8},
+                                                       {"interval", TypeId::kInterval},
+                                                       {"numeric", TypeId::kNumeric},
+                                                       {"text", TypeId::kText},
+                                                       {"timestamp", TypeId::kTimestamp},
+                                                       {"timestamptz", TypeId::kTimestamptz}});
+  const auto* found = std::ranges::find(kNames, name, &Named::name);
+  return found == kNames.end() ? std::nullopt : std::optional(found->type);
+}
+
 Status expect_booleans(std::string_view what, std::span<ExprPtr> args) {
   for (ExprPtr& argument : args) {
     const TypeId type = type_id(*argument);
@@ -167,6 +189,9 @@ std::string no_cast_hint(TypeId from, TypeId to) {
 Result<ExprPtr> make_call(std::string_view name, std::vector<ExprPtr> args, int64_t position) {
   if (name == "!=") name = "<>";
   if (name == "greatest" || name == "least") return make_extreme(name, std::move(args), position);
+  if (const auto type = cast_function(name); type && args.size() == 1) {
+    return make_cast(std::move(args[0]), type_of(*type), position);
+  }
   if (name == "||" && args.size() == 2) WRACKLINE_TRY(concatenate_as_text(args));
   if (name == "concat" || name == "concat_ws") {
     for (ExprPtr& argument : args) {

@@ -462,7 +462,18 @@ def jsons():
     yield "concat(jsonb '{\"b\":1,\"a\":2}', 'x')"
 
 
-FAMILIES = [arithmetic, numeric_functions, comparisons, logic, casts, times, fields, zones, texts, jsons]
+def cast_functions():
+    yield "\"date\"(timestamp '2024-02-29 23:00:00')"
+    yield "\"date\"(timestamptz '2024-02-29 23:00:00-05')"
+    yield "\"date\"('2024-02-29')"
+    yield "\"int8\"(2.5)"
+    yield "\"float8\"(5)"
+    yield "\"text\"(5)"
+    yield "\"int4\"('x')"
+    yield "\"date\"(5)"
+
+
+FAMILIES = [arithmetic, numeric_functions, comparisons, logic, casts, times, fields, zones, texts, jsons, cast_functions]
 
 FUNCTION = r"""
 CREATE FUNCTION pg_temp.try(e text) RETURNS text LANGUAGE plpgsql AS $f$
