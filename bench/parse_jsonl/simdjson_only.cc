@@ -28,16 +28,20 @@ struct Totals {
   uint64_t date_time = 0;  // wraps
 };
 
-// "2024-05-01T12:00:00.123Z" to microseconds; the date of the last call is remembered.
+// "2024-05-01T12:00:00.123Z" to microseconds, with up to three digits of fraction; the date of the last call
+// is remembered.
 class FixedTime {
  public:
   int64_t micros(std::string_view text) {
-    if (text.size() != 24) std::abort();
+    if (text.size() < 20 || text.size() > 24) std::abort();
     if (std::memcmp(text.data(), date_, sizeof date_) != 0) remember(text);
     const auto digit = [&](size_t i) { return static_cast<int64_t>(text[i] - '0'); };
     const int64_t seconds =
         (digit(11) * 10 + digit(12)) * 3600 + (digit(14) * 10 + digit(15)) * 60 + digit(17) * 10 + digit(18);
-    return midnight_ + seconds * 1000000 + (digit(20) * 100 + digit(21) * 10 + digit(22)) * 1000;
+    int64_t fraction_us = 0;
+    int64_t digit_us = 100000;
+    for (size_t i = 20; i + 1 < text.size(); ++i, digit_us /= 10) fraction_us += digit(i) * digit_us;
+    return midnight_ + seconds * 1000000 + fraction_us;
   }
 
  private:
