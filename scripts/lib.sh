@@ -2,6 +2,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 # so that another checkout of the same files compiles nothing again
 
 say() { printf '== %s\n' "$*"; }
 die() {
