@@ -264,6 +264,9 @@ Result<Database> Database::open(const std::string& path, const OpenOptions& opti
   if (code != SQLITE_OK) return fail(connection.error(code));
   sqlite3_busy_timeout(connection.handle_, static_cast<int>(options.busy_timeout.count()));
   if (options.access != Access::kRead) {
+    // Has an effect on an empty file only, and only before the write-ahead log is switched on.
+    if (options.page_bytes != 0)
+      WRACKLINE_TRY(database.exec(format("PRAGMA page_size = {}", options.page_bytes)));
     if (options.write_ahead_log) WRACKLINE_TRY(database.exec("PRAGMA journal_mode = WAL"));
     WRACKLINE_TRY(
         database.exec(options.durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL"));

@@ -33,6 +33,7 @@ struct OpenOptions {
   bool immutable =
       false;  // with kRead: nobody writes the file while it is open; no lock and no log is looked at
   bool durable = true;  // synchronous = FULL: a commit has reached the disk when it returns
+  int page_bytes = 0;   // of a new database; 0: SQLite's default
   std::chrono::milliseconds busy_timeout{5000};  // how long to wait for another process's lock
 };
 

@@ -102,6 +102,12 @@ TEST_F(DatabaseTest, QueryIntegerOfNothingIsTheDefault) {
   EXPECT_EQ(*database.query_integer("SELECT a FROM t", 7), 7);
 }
 
+TEST_F(DatabaseTest, PagesAreAsLargeAsAskedInANewFileOnly) {
+  run(*std::make_unique<Database>(open({.page_bytes = 8192})), "CREATE TABLE t (a)");
+  EXPECT_EQ(*open().query_integer("PRAGMA page_size"), 8192);
+  EXPECT_EQ(*open({.page_bytes = 4096}).query_integer("PRAGMA page_size"), 8192);
+}
+
 TEST_F(DatabaseTest, AMissingFileIsNotFound) {
   const Result<Database> database = Database::open(path_, {.access = Access::kRead});
   ASSERT_FALSE(database.has_value());
