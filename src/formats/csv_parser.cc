@@ -41,7 +41,11 @@ std::string joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
-CsvParser::CsvParser(ParserOptions options) : options_(std::move(options)) {
+CsvParser::CsvParser(ParserOptions options, SimdLevel level)
+    : options_(std::move(options)),
+      lines_(options_, level, [this](std::string_view text, bool quoted, size_t i, size_t row, Batch& batch) {
+        return read_value({text, quoted}, row, batch.columns[i], batch.arena) == Conversion::kOk;
+      }) {
   const std::string_view not_delimiters = "\"\r\n";
   WRACKLINE_CHECK(not_delimiters.find(options_.delimiter) == std::string_view::npos,
                   "a quote or line end as delimiter");
@@ -49,6 +53,7 @@ CsvParser::CsvParser(ParserOptions options) : options_(std::move(options)) {
   header_read_ = true;
   fields_expected_ = options_.fields.size();
   for (size_t i = 0; i < fields_expected_; ++i) place_.push_back(i);
+  lines_.set_places(fields_expected_, place_);
 }
 
 Result<size_t> CsvParser::parse(std::string_view bytes, bool at_end, size_t rows_max, Batch& batch) {
@@ -66,8 +71,11 @@ Result<size_t> CsvParser::parse(std::string_view bytes, bool at_end, size_t rows
     if (!header_read_) return eaten;
   }
   RowSpace space(options_.fields, batch);
-  for (const int64_t begin = log_.records; static_cast<uint64_t>(log_.records - begin) < rows_max;) {
-    const size_t more = parse_record(bytes.substr(eaten), at_end, space, batch);
+  const int64_t begin = log_.records;
+  for (size_t records = 0; records < rows_max; records = static_cast<size_t>(log_.records - begin)) {
+    const std::string_view rest = bytes.substr(eaten);
+    size_t more = lines_may_help(eaten) ? parse_chunk(rest, rows_max - records, space, batch) : 0;
+    if (more == 0) more = parse_record(rest, at_end, space, batch);
     if (more == 0) break;
     eaten += more;
   }
@@ -97,8 +105,9 @@ CsvParser::Scan CsvParser::scan_record(std::string_view rest, bool at_end) {
       continue;
     }
     if (scan_line_end(bytes, final, at, scan)) {
-      const bool blank = scan.bytes == 0;
-      scan.outcome = blank ? Outcome::kBlank : Outcome::kRecord;
+      scan.outcome = scan.bytes == 0                          ? Outcome::kBlank
+                     : scan.bytes > options_.record_bytes_max ? Outcome::kTooLong
+                                                              : Outcome::kRecord;
     }
     return scan;
   }
@@ -239,6 +248,7 @@ Status CsvParser::match_header() {
                                       [&](const Field& field) { return field.name == name; });
     if (!declared) fields_seen_.push_back(name);
   }
+  lines_.set_places(fields_expected_, place_);
   return {};
 }
 
@@ -268,6 +278,7 @@ Error CsvParser::missing_column(const std::string& name, const std::vector<std::
 // one. Returns 0 if its end is not in view.
 size_t CsvParser::parse_record(std::string_view rest, bool at_end, RowSpace& space, Batch& batch) {
   if (oversize_.active()) return skip_oversize(rest, at_end, batch);
+  if (pause_records_ > 0) --pause_records_;
   Scan scan = scan_record(rest, at_end);
   switch (scan.outcome) {
     case Outcome::kMore:
@@ -355,6 +366,53 @@ Conversion CsvParser::read_value(const Slice& slice, size_t row, Column& column,
   const std::string_view text = slice.doubled ? undoubled(slice.text, arena) : slice.text;
   if (column.type().kind == TypeKind::kJson && !json_.is_valid(text)) return Conversion::kMalformed;
   return convert_text(text, options_.time_zone, column, row);
+}
+
+// ---- many records at once ----
+
+// The loops read some bytes before the record, so the first records of a view go the other way.
+bool CsvParser::lines_may_help(size_t bytes_before) const {
+  return options_.templates && pause_records_ == 0 && bytes_before >= kKernelReachBytes &&
+         !oversize_.active();
+}
+
+// Eats the plain records at the front of `rest`, at most `records_max`. Returns 0 if the first one is not
+// plain or not wholly there. Where few are plain, looking for them is lost work: it pauses, longer each time.
+size_t CsvParser::parse_chunk(std::string_view rest, size_t records_max, RowSpace& space, Batch& batch) {
+  constexpr size_t kFewLines = 8;
+  constexpr size_t kPauseMin = 16;
+  constexpr size_t kPauseMax = 4096;
+  const size_t lines_max = std::min(records_max, FoundLines::kMax);
+  const size_t wanted = lines_max * (bytes_per_line_ + bytes_per_line_ / 4) + kKernelReachBytes;
+  lines_.find_lines(rest.substr(0, std::min(wanted, kChunkBytesMax)), lines_max);
+  const FoundLines& found = lines_.lines();
+  if (found.count >= std::min(kFewLines, lines_max)) {
+    last_pause_ = 0;
+  } else {
+    last_pause_ = std::clamp(last_pause_ * 2, kPauseMin, kPauseMax);
+    pause_records_ = last_pause_;
+  }
+  if (found.bytes == 0) return 0;
+  if (found.count > 0) bytes_per_line_ = found.bytes / found.count + 1;
+  space.reserve(found.count);
+  lines_.read_lines(batch.rows, batch);
+  add_lines(found, options_.record_bytes_max, space, log_, batch,
+            [&](size_t i) { read_found_line(i, space, batch); });
+  return found.bytes;
+}
+
+// A plain record with a value that does not convert, or one that is too long.
+void CsvParser::read_found_line(size_t i, RowSpace& space, Batch& batch) {
+  const std::string_view line = lines_.lines().text(i);
+  if (line.size() > options_.record_bytes_max) {
+    log_.add_reject(Reason::kOversize, line, line.size(),
+                    oversize_detail(line.size(), options_.record_bytes_max), batch);
+    return;
+  }
+  const Scan scan = scan_record(lines_.lines().whole(i), true);
+  WRACKLINE_CHECK(scan.outcome == Outcome::kRecord && scan.bytes == line.size(),
+                  "a record is judged in two ways");
+  read_record(line, space, batch);
 }
 
 }  // namespace wrackline::formats

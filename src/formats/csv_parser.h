@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/convert.h"
+#include "formats/csv_line_reader.h"
 #include "formats/json_reader.h"
 #include "formats/parser.h"
 #include "formats/record_log.h"
@@ -20,7 +22,11 @@ namespace wrackline::formats {
 
 class CsvParser final : public Parser {
  public:
-  explicit CsvParser(ParserOptions options);
+  // `level` is for tests; all give the same results.
+  explicit CsvParser(ParserOptions options, SimdLevel level = best_simd_level());
+
+  CsvParser(const CsvParser&) = delete;
+  CsvParser& operator=(const CsvParser&) = delete;
 
   // Errors: kNotFound for a declared column that the header does not name, kData for a header that is not
   // well formed
@@ -62,6 +68,9 @@ class CsvParser final : public Parser {
   size_t skip_oversize(std::string_view rest, bool at_end, Batch& batch);
   void read_record(std::string_view raw, RowSpace& space, Batch& batch);
   void read_row(std::string_view raw, RowSpace& space, Batch& batch);
+  bool lines_may_help(size_t bytes_before) const;
+  size_t parse_chunk(std::string_view rest, size_t records_max, RowSpace& space, Batch& batch);
+  void read_found_line(size_t i, RowSpace& space, Batch& batch);
   Conversion read_value(const Slice& slice, size_t row, Column& column, Arena& arena);
 
   ParserOptions options_;
@@ -74,6 +83,11 @@ class CsvParser final : public Parser {
   std::vector<size_t> place_;   // per declared field: its place in a record
   std::vector<std::string> fields_seen_;
   std::vector<Slice> slices_;  // of the record being read
+
+  CsvLineReader lines_;
+  size_t bytes_per_line_ = 256;  // of the last chunk
+  size_t pause_records_ = 0;     // records to read one by one because few were plain lately
+  size_t last_pause_ = 0;
 };
 
 }  // namespace wrackline::formats

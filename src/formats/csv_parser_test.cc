@@ -172,9 +172,10 @@ TEST(CsvParser, OversizeLinesAreSkippedAsTheyStream) {
   const std::string big = "1," + std::string(100'000, 'x');
   const std::string bad = "1,\"x\"" + std::string(100'000, 'x');
   const std::string fits = "1," + std::string(4998, 'x');
-  const std::string text = "a,b\n" + big + "\r\n" + bad + "\n" + fits + "\r\n" + fits + "x\r\n2,y\n" + big;
+  const std::string text = "a,b\n" + big + "\r\n" + bad + "\n" + fits + "\r\n" + fits + "x\r\n2,y\n" + big +
+                           "\n" + fits + "x\n" + fits + "\n";
   const std::vector<std::string> whole = parse(options, text);
-  ASSERT_EQ(whole.size(), 6u);
+  ASSERT_EQ(whole.size(), 8u);
   EXPECT_EQ(whole[0],
             format("reject 0 line 2 oversize 100002: the record has 100002 bytes, more than 5000 <{}>",
                    big.substr(0, kRejectBytesMax)));
@@ -183,6 +184,8 @@ TEST(CsvParser, OversizeLinesAreSkippedAsTheyStream) {
   EXPECT_THAT(whole[3], HasSubstr("reject 3 line 5 oversize 5001"));
   EXPECT_THAT(whole[4], HasSubstr("row 4 line 6: [2,\"y\"]"));
   EXPECT_THAT(whole[5], HasSubstr("reject 5 line 7 oversize 100002"));
+  EXPECT_THAT(whole[6], HasSubstr("reject 6 line 8 oversize 5001"));
+  EXPECT_THAT(whole[7], HasSubstr("row 7 line 9"));
   for (const size_t step : {100u, 4999u, 30'000u}) {
     EXPECT_EQ(parse(options, text, {.step = [=] { return step; }}), whole);
   }
@@ -199,6 +202,69 @@ TEST(CsvParser, CuttingTheInputChangesNothing) {
       EXPECT_EQ(parse(options, text, {.rows_max = rows_max, .step = [=] { return step; }}), whole);
     }
   }
+}
+
+// ---- the quick way against the slow one ----
+
+void expect_as_slow(ParserOptions options, std::string_view text) {
+  options.templates = false;
+  CsvParser slow(options);
+  const std::vector<std::string> wanted = dump_all(slow, options.fields, text);
+  options.templates = true;
+  for (uint8_t level = 0; level <= static_cast<uint8_t>(best_simd_level()); ++level) {
+    CsvParser quick(options, static_cast<SimdLevel>(level));
+    ASSERT_EQ(difference(wanted, dump_all(quick, options.fields, text)), "")
+        << to_string(static_cast<SimdLevel>(level));
+  }
+}
+
+const std::vector<Field> kTrips = {{"id", Type::bigint()},
+                                   {"at", Type::timestamptz()},
+                                   {"name", Type::text()},
+                                   {"fare", Type::numeric()},
+                                   {"seats", Type::integer(), false}};
+
+TEST(CsvLines, EveryChangeOfEveryByteIsJudgedAsTheSlowWayJudgesIt) {
+  std::string train = "at,more,id,name,fare,seats\n";
+  for (int i = 0; i < 20; ++i) {
+    train +=
+        format("2024-05-01T12:00:{:02}.5Z,x,{},{},{}.25,4\n", i, i * i, i % 3 == 0 ? "\"a, b\"" : "c", i);
+  }
+  for (const std::string_view line :
+       {"2024-05-01T12:00:30.5Z,x,17,ann,2.25,4\n", "2024-05-01T12:00:30Z,\"x\",-17,,,\r\n",
+        "\"2024-05-01T12:00:31Z\",x,\"18\",\"bob\",\"\",\"\"\n"}) {
+    for (size_t at = 0; at < line.size(); ++at) {
+      std::string text = train;
+      for (const char c : std::string_view("\",-0x \r\n\xff\0;", 11)) {
+        text += std::string(line.substr(0, at)) + c + std::string(line.substr(at));
+        text += std::string(line.substr(0, at)) + c + std::string(line.substr(at + 1));
+      }
+      text += std::string(line.substr(0, at)) + std::string(line.substr(at + 1));
+      expect_as_slow(options_with(kTrips), text);
+    }
+  }
+}
+
+TEST(CsvLines, NullTextThatIsANumber) {
+  for (const std::string_view null_text : {"", "0", "-1", "NULL", "2024-05-01T12:00:00Z"}) {
+    ParserOptions options = options_with(kTrips);
+    options.null_text = null_text;
+    std::string text = "at,more,id,name,fare,seats\n";
+    for (int i = 0; i < 40; ++i) {
+      text += format("2024-05-01T12:00:{:02}Z,,{},{},{},\n", i % 3, i % 3 - 1,
+                     i % 2 == 0 ? "NULL" : "\"NULL\"", i % 4);
+      text += ",x,,,,\n";
+    }
+    expect_as_slow(options, text);
+  }
+}
+
+TEST(CsvLines, OneColumnHasBlankLines) {
+  std::string text = "id\n";
+  for (int i = 0; i < 100; ++i)
+    text += i % 3 == 0 ? "\n" : i % 5 == 0 ? "\r\n" : i % 7 == 0 ? "\"\"\n" : format("{}\n", i);
+  expect_as_slow(options_with({{"id", Type::bigint()}}), text);
+  expect_as_slow(options_with({{"id", Type::text()}}), text);
 }
 
 TEST(CsvParser, FieldsSeenNamesWhatIsNotDeclared) {

@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "data/batch.h"
-#include "formats/json_kernels.h"
+#include "formats/line_kernels.h"
+#include "formats/slot_reader.h"
 
 namespace wrackline::formats {
 
@@ -22,24 +23,9 @@ class LooseLines {
  public:
   static constexpr size_t kFieldsMax = 64;
 
-  // Values of many lines: value i belongs to line lines[i] and is the chunk's bytes [places[2i], places[2i +
-  // 1]).
-  struct Values {
-    std::vector<uint16_t> lines;
-    std::vector<uint16_t> places;
-    void clear() {
-      lines.clear();
-      places.clear();
-    }
-    void add(size_t line, size_t begin, size_t end) {
-      lines.push_back(static_cast<uint16_t>(line));
-      places.push_back(static_cast<uint16_t>(begin));
-      places.push_back(static_cast<uint16_t>(end));
-    }
-  };
   struct FieldValues {
-    Values strings;
-    Values bare;
+    PlacedValues strings;
+    PlacedValues bare;
   };
 
   explicit LooseLines(const std::vector<Field>& fields);
@@ -56,7 +42,7 @@ class LooseLines {
   std::span<const uint16_t> lines() const { return lines_; }
   std::span<const uint64_t> absent() const { return absent_; }
   const FieldValues& values(size_t field) const { return values_[field]; }
-  const Values& unwanted() const { return unwanted_; }  // bare values of other keys
+  const PlacedValues& unwanted() const { return unwanted_; }  // bare values of other keys
 
  private:
   // A value of the line being walked.
@@ -87,7 +73,7 @@ class LooseLines {
   std::vector<uint16_t> lines_;
   std::vector<uint64_t> absent_;
   std::vector<FieldValues> values_;
-  Values unwanted_;
+  PlacedValues unwanted_;
 };
 
 }  // namespace wrackline::formats

@@ -18,8 +18,18 @@ constexpr size_t kUnknownNamesMax = 64;
 constexpr size_t kUnknownRecordsMax = 1000;  // records whose keys are looked at for unknown names
 
 std::string_view without_blanks_behind(std::string_view text) {
-  const size_t last = text.find_last_not_of(" \t\r\n");
-  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// The key of a field. Most keys hold no escape; those are not copied.
+error_code read_key(ondemand::field& field, std::string_view& key) {
+  const char* const begin = field.key().raw();
+  const char* end = begin;
+  while (*end != '"' && *end != '\\') ++end;  // stage one has seen a closing quote
+  key = {begin, static_cast<size_t>(end - begin)};
+  return *end == '"' ? simdjson::SUCCESS : field.unescaped_key().get(key);
 }
 
 // Walks a value and everything in it, so that nothing in the document stays unchecked.
@@ -105,7 +115,7 @@ class Walker {
       ondemand::field field;
       if (const error_code error = std::move(result).get(field)) return error;
       std::string_view key;
-      if (const error_code error = field.unescaped_key().get(key)) return error;
+      if (const error_code error = read_key(field, key)) return error;
       if (const error_code error = walk(field.value(), depth + 1, out)) return error;
     }
     return end_container(begin, out);
@@ -213,7 +223,7 @@ struct JsonReader::Impl {
       ondemand::field field;
       if (const error_code error = std::move(result).get(field)) return error;
       std::string_view key;
-      if (const error_code error = field.unescaped_key().get(key)) return error;
+      if (const error_code error = read_key(field, key)) return error;
       JsonValue value;
       if (const error_code error = walker.walk(field.value(), 1, value)) return error;
       if (const size_t place = find(key); place < names.size()) values[place] = value;

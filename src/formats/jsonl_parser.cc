@@ -138,59 +138,30 @@ bool JsonlParser::templates_may_help(size_t bytes_before) const {
 // Eats the whole lines of a chunk at the front of `rest`, or as many as make `records_max` records. Returns 0
 // if there is no whole line in it.
 size_t JsonlParser::parse_chunk(std::string_view rest, size_t records_max, RowSpace& space, Batch& batch) {
-  const size_t lines_max = std::min(records_max, JsonLineReader::kLinesMax);
+  const size_t lines_max = std::min(records_max, FoundLines::kMax);
   const size_t wanted = lines_max * (bytes_per_line_ + bytes_per_line_ / 4) + kKernelReachBytes;
-  const size_t count = lines_.find_lines(rest.substr(0, std::min(wanted, kChunkBytesMax)), lines_max);
-  const size_t eaten = lines_.bytes_found();
-  if (eaten == 0) return 0;
+  lines_.find_lines(rest.substr(0, std::min(wanted, kChunkBytesMax)), lines_max);
+  const FoundLines& found = lines_.lines();
+  if (found.bytes == 0) return 0;
   searched_ = 0;
-  if (count > 0) bytes_per_line_ = eaten / count + 1;
-  space.reserve(count);
+  if (found.count > 0) bytes_per_line_ = found.bytes / found.count + 1;
+  space.reserve(found.count);
   lines_.read_lines(batch.rows, batch);
-  judge_templates(count, add_lines(count, space, batch));
-  return eaten;
+  const size_t unread = add_lines(found, options_.record_bytes_max, space, log_, batch,
+                                  [&](size_t i) { read_found_line(i, space, batch); });
+  judge_templates(found.count, unread);
+  return found.bytes;
 }
 
-// Gives the lines found their places in the batch; those that are not read yet are read now. Returns how many
-// were.
-size_t JsonlParser::add_lines(size_t count, RowSpace& space, Batch& batch) {
-  const size_t first_row = batch.rows;
-  const int64_t lines_before = log_.lines;
-  const bool check_size = options_.record_bytes_max < kChunkBytesMax;
-  size_t unread = 0;
-  for (size_t i = 0; i < count;) {
-    const size_t row = first_row + i;  // where the line's values are
-    if (row == batch.rows && !check_size) {
-      const size_t added = lines_.add_read_lines(i, log_.records, lines_before + 1, batch);
-      log_.records += static_cast<int64_t>(added);
-      i += added;
-      if (i == count) break;
-    }
-    const JsonLineReader::Line line = lines_.line(i);
-    log_.lines = lines_before + static_cast<int64_t>(line.number);
-    if (line.is_read && line.text.size() <= options_.record_bytes_max) {
-      space.move_row(first_row + i, batch.rows);
-      log_.add_row(line.text, batch);
-    } else {
-      add_unread_line(line, space, batch);
-      ++unread;
-    }
-    ++i;
+// A line that the templates could not read.
+void JsonlParser::read_found_line(size_t i, RowSpace& space, Batch& batch) {
+  const std::string_view line = lines_.lines().text(i);
+  if (line.size() > options_.record_bytes_max) {
+    log_.add_reject(Reason::kOversize, line, line.size(),
+                    oversize_detail(line.size(), options_.record_bytes_max), batch);
+  } else if (read_line(line, space, batch) && !lines_.is_shaped(i)) {
+    lines_.learn(lines_.lines().whole(i));
   }
-  for (size_t row = batch.rows; row < first_row + count; ++row) space.clear_row(row);
-  log_.lines = lines_before + static_cast<int64_t>(lines_.line_ends_found());
-  return unread;
-}
-
-void JsonlParser::add_unread_line(const JsonLineReader::Line& line, RowSpace& space, Batch& batch) {
-  const size_t size = line.text.size();
-  if (size > options_.record_bytes_max) {
-    log_.add_reject(Reason::kOversize, line.text, size, oversize_detail(size, options_.record_bytes_max),
-                    batch);
-    return;
-  }
-  space.clear_row(batch.rows);
-  if (read_line(line.text, space, batch) && !line.is_shaped) lines_.learn(line.whole);
 }
 
 // Where most lines fit no template, looking for one is lost work: it pauses, longer each time.

@@ -42,8 +42,7 @@ class JsonlParser final : public Parser {
 
   bool templates_may_help(size_t bytes_before) const;
   size_t parse_chunk(std::string_view rest, size_t records_max, RowSpace& space, Batch& batch);
-  size_t add_lines(size_t count, RowSpace& space, Batch& batch);
-  void add_unread_line(const JsonLineReader::Line& line, RowSpace& space, Batch& batch);
+  void read_found_line(size_t i, RowSpace& space, Batch& batch);
   void judge_templates(size_t lines, size_t unread);
 
   ParserOptions options_;

@@ -1,4 +1,4 @@
-#include "formats/json_kernels.h"
+#include "formats/line_kernels.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,16 +10,16 @@
 #endif
 
 #define WRACKLINE_KERNELS_NAMESPACE baseline
-#include "formats/json_kernels.inc"
+#include "formats/line_kernels.inc"
 
 namespace wrackline::formats {
 
 #if defined(__x86_64__)
 namespace avx2 {
-extern const JsonKernels kKernels;
+extern const LineKernels kKernels;
 }
 namespace avx512 {
-extern const JsonKernels kKernels;
+extern const LineKernels kKernels;
 }
 #endif
 
@@ -47,7 +47,7 @@ std::string_view to_string(SimdLevel level) {
   return "baseline";
 }
 
-const JsonKernels& json_kernels(SimdLevel level) {
+const LineKernels& line_kernels(SimdLevel level) {
 #if defined(__x86_64__)
   WRACKLINE_CHECK(level <= best_simd_level(), "a machine without the vectors asked for");
   if (level == SimdLevel::kAvx512) return avx512::kKernels;

@@ -1,4 +1,4 @@
-// The inner loops of the template parser, built for several levels of the machine and chosen at run time.
+// The inner loops of the quick readers, built for several levels of the machine and chosen at run time.
 //
 // All levels give the same results; the tests run each that the machine has.
 // Memory: the loops read up to kKernelReachBytes beyond the lines on both sides; whoever calls them sees to
@@ -56,10 +56,20 @@ struct DateMemory {
   int64_t midnight_us = 0;
 };
 
-struct JsonKernels {
-  // Writes the places of all marks of chunk[0, size) to `marks`, with room for 64 more than there are;
-  // returns their number. Sets `ascii` to whether all bytes are below 128. Requires: size <= kChunkBytesMax.
-  size_t (*find_marks)(const char* chunk, size_t size, uint16_t* marks, bool& ascii);
+// What a chunk holds beside its marks.
+struct ChunkBytes {
+  bool is_ascii = true;
+  bool has_nul = false;
+};
+
+struct LineKernels {
+  // Writes the places of all marks (json_template.h) of chunk[0, size) to `marks`, with room for 64 more than
+  // there are; returns their number. Requires: size <= kChunkBytesMax.
+  size_t (*find_marks)(const char* chunk, size_t size, uint16_t* marks, ChunkBytes& bytes);
+
+  // The same for the bytes that CSV gives a meaning: quote, `delimiter`, carriage return, line feed.
+  size_t (*find_separators)(const char* chunk, size_t size, char delimiter, uint16_t* marks,
+                            ChunkBytes& bytes);
 
   // Writes the lines that fit `shape` one after the other to `table` from `count` on, the first one at byte
   // `begin` with first mark `mark`, until one does not fit or the table has `lines_max`; returns the table's
@@ -78,7 +88,12 @@ struct JsonKernels {
 };
 
 // Requires: the machine has `level`.
-const JsonKernels& json_kernels(SimdLevel level);
+const LineKernels& line_kernels(SimdLevel level);
+
+// Asks the memory for the bytes that stand one chunk behind these: the loops over marks outrun it otherwise.
+inline void prefetch_next_chunk(const char* begin, size_t size) {
+  for (size_t at = 0; at < size; at += 64) __builtin_prefetch(begin + at + kChunkBytesMax, 0, 2);
+}
 
 // Loads the date of `text` into `memory`: its first 11 bytes and its midnight. Requires: text.size() >= 11.
 void remember_date(std::string_view text, int64_t midnight_us, DateMemory& memory);

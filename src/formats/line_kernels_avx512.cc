@@ -1,6 +1,6 @@
-// The loops of json_kernels.h for machines with AVX-512. The headers come first: what they define is built
+// The loops of line_kernels.h for machines with AVX-512. The headers come first: what they define is built
 // for every machine.
-#include "formats/json_kernels.h"
+#include "formats/line_kernels.h"
 
 #if defined(__x86_64__)
 #if defined(__GNUC__) && !defined(__clang__)
@@ -23,7 +23,7 @@
 
 #define WRACKLINE_KERNELS_NAMESPACE avx512
 #define WRACKLINE_KERNELS_AVX512
-#include "formats/json_kernels.inc"
+#include "formats/line_kernels.inc"
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -1,6 +1,6 @@
-// The loops of json_kernels.h for machines with AVX2. The headers come first: what they define is built for
+// The loops of line_kernels.h for machines with AVX2. The headers come first: what they define is built for
 // every machine.
-#include "formats/json_kernels.h"
+#include "formats/line_kernels.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -17,7 +17,7 @@
 
 #define WRACKLINE_KERNELS_NAMESPACE avx2
 #define WRACKLINE_KERNELS_AVX2
-#include "formats/json_kernels.inc"
+#include "formats/line_kernels.inc"
 
 #if defined(__clang__)
 #pragma clang attribute pop
