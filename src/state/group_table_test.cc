@@ -84,6 +84,23 @@ TEST(GroupTable, TextKeysWithNull) {
 }
 
 // Encoded keys of several columns: equal bytes for equal values, memcmp order is value order, and back again.
+TEST(KeyCodec, TheValueOfANullTextIsNotLookedAt) {
+  const KeyCodec codec({Type::text()});
+  Column column(Type::text());
+  column.resize(2);
+  column.values<std::string_view>()[0] = "a";
+  column.values<std::string_view>()[1] = std::string_view(reinterpret_cast<const char*>(16), 100);  // nowhere
+  column.set_null(1);
+  const Column* columns[] = {&column};
+  EncodedKeys keys;
+  codec.encode(columns, all_rows(2), keys);
+  GroupTable table(codec.shape(), 8);
+  std::vector<uint32_t> groups(2);
+  table.find_or_insert(keys, groups);
+  EXPECT_FALSE(table.is_null_key(groups[0]));
+  EXPECT_TRUE(table.is_null_key(groups[1]));
+}
+
 TEST(KeyCodec, ManyColumnsOrderAndRoundTrip) {
   const std::vector<Type> types = {Type::text(), Type::bigint(), Type::real64(), Type::numeric()};
   const KeyCodec codec(types);

@@ -244,6 +244,10 @@ void KeyCodec::encode(std::span<const Column* const> columns, std::span<const ui
     const std::span<const std::string_view> values = columns[0]->values<std::string_view>();
     for (size_t i = 0; i < rows.size(); ++i) out.bytes[i] = values[rows[i]];
     mark_nulls(*columns[0], rows, out);
+    // The value of a null row is unspecified: for text it may point anywhere, and the table hashes all keys.
+    for (size_t i = 0; i < out.nulls.size(); ++i) {
+      if (out.nulls[i] != 0) out.bytes[i] = {};
+    }
     return;
   }
   out.arena.clear();
