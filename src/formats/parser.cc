@@ -33,7 +33,7 @@ Result<Format> parse_format(std::string_view name) {
     if (known.name == name) return known.format;
   }
   constexpr std::array<std::string_view, 2> kNames = {"jsonl", "csv"};
-  const std::string_view nearest = nearest_name(lower(name), kNames);
+  const std::string nearest = nearest_name(lower(name), kNames);
   return fail(ErrorCode::kInvalid, format("format \"{}\" is not known", printable(name)),
               "Formats are jsonl and csv.", nearest.empty() ? "" : format("Did you mean \"{}\"?", nearest));
 }
