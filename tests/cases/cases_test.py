@@ -20,7 +20,7 @@ TABLE = wrackline.ROOT / "docs/cases.md"
 SOURCE = wrackline.ROOT.parent / "shared/cases/cases.jsonl"  # where the cases come from; not part of the project
 PATHS = sorted(FOLDER.glob("*.case"))
 USUAL = None  # the tick size that a user gets
-TIME = re.compile(r"(-?\d+)-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?Z")
+TIME = re.compile(r"([-+]?\d+)-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?Z")
 
 
 def micros(text):
@@ -159,7 +159,7 @@ class Cases(CommandTest):
         unit = re.fullmatch(r"(\d+) (us|ms|s|days)", window)
         if select not in ("count(*)", "sum(v)") or not unit or {"offset", "where"} & set(script.options) or not script.end:
             return
-        if any(record.key is None for record in script.records) or script.options.get("late") == "drop":
+        if any(record.key is None for record in script.records) or any(entry[3] != "late" for entry in script.entries):
             return
         size = int(unit[1]) * {"us": 1, "ms": 1000, "s": 1_000_000, "days": 86_400_000_000}[unit[2]]
         scale = {"s": 1_000_000, "ms": 1000, "us": 1}.get(script.options.get("unit", "ms"))
