@@ -90,11 +90,13 @@ class SinkBinder {
     spec_.connector = SinkConnector::kSqlite;
     if (options_.has("format")) return contradiction("format", "sqlite", "Rows go to a table; leave it out.");
     spec_.table = options_.has("table") ? options_.text("table") : spec_.name;
-    if (spec_.table.empty()) {
-      return options_.wrong("table", format("{} is empty", options_.name_of("table")),
-                            "Name the table, or leave the option out.");
-    }
-    return {};
+    const bool reserved = spec_.table.starts_with("sqlite_") || spec_.table.starts_with("_wrackline_");
+    if (!spec_.table.empty() && !reserved) return {};
+    const std::string message =
+        format("sink \"{}\" cannot write to a table called \"{}\"", spec_.name, printable(spec_.table));
+    const std::string hint =
+        "Choose a name that does not begin with sqlite_ or _wrackline_: table = 'minutes'.";
+    return options_.has("table") ? options_.wrong("table", message, hint) : options_.missing(message, hint);
   }
 
   const JobText& text_;

@@ -86,8 +86,9 @@ struct ViewSpec {
   LatePolicy late = LatePolicy::kCorrect;
   Duration allowed_lateness;
   std::optional<Duration> ledger_horizon;  // nullopt: unlimited
-  std::map<Reason, bool>
-      drop;  // reasons whose records are dropped instead of ledgered (option drop = 'late,future')
+  // Reasons whose records are dropped instead of ledgered: those of the option drop = 'late, future'; with
+  // kDrop also kLate and kLateAfterIdle.
+  std::map<Reason, bool> drop;
   bool emit_empty = false;
 };
 

@@ -64,7 +64,7 @@ TEST(JobText, InvalidBytesAreShownAsQuestionMarks) {
   EXPECT_EQ(text.code_frame(3), "  1 | a?? ??\n    |    ^");
   EXPECT_EQ(JobText("\xb1REATE", "job.sql").place(0).column, 1);
   EXPECT_EQ(JobText("\xb1REATE", "job.sql").code_frame(0), "  1 | ?REATE\n    | ^");
-  EXPECT_EQ(JobText("x\n\xb1\xb1", "job.sql").code_frame(3), "  2 | ??\n    | ^");
+  EXPECT_EQ(JobText("x\n\xb1\xb1", "job.sql").code_frame(3), "  2 | ??\n    |  ^");
 }
 
 TEST(JobText, ErrorsCarryTheirPlace) {

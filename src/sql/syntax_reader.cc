@@ -44,7 +44,7 @@ Status SyntaxReader::finish(const PgNode& node) const {
   const Refusal* known = find_refusal(format("{}.{}", node.kind(), field));
   if (known == nullptr) {
     return unsupported(at, format("this form of {} is not supported ({})", node.kind(), field),
-                       "`wrackline check --help` shows what a job may say.");
+                       "docs/job-files.md says what a job may hold.");
   }
   const size_t from = node.kind() == "FuncCall" ? position(node) : 0;
   const auto place = find_keyword(known->word, from).value_or(at);
