@@ -25,5 +25,5 @@ SELECT window_start, district, count(*) AS incidents, sum(filed_online) AS filed
 FROM TUMBLE(reports, event_s, INTERVAL '1 day')
 GROUP BY window_start, window_end, district;
 
-CREATE TABLE incidents () WITH (connector = 'sqlite', path = '../build/examples/police.db', table = 'incidents');
+CREATE TABLE incidents () WITH (connector = 'sqlite', path = 'police.db', table = 'incidents');
 INSERT INTO incidents SELECT * FROM incidents_per_day;

@@ -41,7 +41,7 @@ UNIT = r"(?:us|ms|ns|s|micros|millis|nanos|seconds|minutes|hours|days)"
 
 def tracked(*suffixes):
     """Files of the project: committed ones and new ones that git does not ignore."""
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, check=True)
+    listed = subprocess.run(["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, check=True)
     paths = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
     return [path for path in paths if path.is_file() and (not suffixes or path.suffix in suffixes)]
 
