@@ -10,6 +10,26 @@
 
 namespace wrackline::cli {
 
+namespace {
+
+// An input in which not one record can be read is more likely the wrong format than bad records.
+void warn_if_nothing_parsed(const runtime::RunReport& report) {
+  for (const runtime::ViewReport& view : report.views) {
+    const FateCounts total = view.balance.total();
+    const int64_t unparseable = total.ledgered_by_reason[static_cast<size_t>(Reason::kUnparseable)] +
+                                total.dropped[static_cast<size_t>(Reason::kUnparseable)];
+    if (total.read == 0 || unparseable < total.read) continue;
+    notice(
+        format("warning: not one of {} records of source \"{}\" could be parsed; is it one JSON object a "
+               "line, or CSV, as "
+               "its format says?",
+               with_thousands(total.read), view.source));
+    return;
+  }
+}
+
+}  // namespace
+
 int run(const RunCommand& command) {
   auto job = read_job(command.job, command.set, command.follow);
   if (!job) return report(job.error());
@@ -49,6 +69,7 @@ int run(const RunCommand& command) {
                  stderr);
     }
   }
+  warn_if_nothing_parsed(*result);
   if (ledgered > 0 && state.empty()) {
     notice(format(
         "warning: {} ledger entries were counted but not kept; name a directory with --state to keep them",

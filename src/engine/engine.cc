@@ -1,8 +1,11 @@
 #include "engine/engine.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <filesystem>
 
+#include "base/text.h"
 #include "engine/sink_plan.h"
 #include "engine/source_plan.h"
 
@@ -26,6 +29,32 @@ WindowAggregateOptions operation_of(const sql::ViewSpec& view, const std::string
   }
   for (const sql::ViewColumn& column : view.columns) options.outputs.push_back(column.expression.get());
   return options;
+}
+
+std::string absolute_path(const std::string& folder, const std::string& path) {
+  return std::filesystem::absolute(std::filesystem::path(folder) / path).lexically_normal().string();
+}
+
+// What a job writes must not be what it reads: its rows would come back as records, at once or in the next
+// run.
+Status check_no_sink_is_read(const sql::Job& job, const std::string& folder) {
+  for (const sql::SinkSpec& sink : job.sinks) {
+    if (sink.connector == sql::SinkConnector::kStdout) continue;
+    const std::string written = absolute_path(folder, sink.path);
+    for (const sql::SourceSpec& source : job.sources) {
+      for (const std::string& pattern : source.paths) {
+        if (pattern == "-" ||
+            ::fnmatch(absolute_path(folder, pattern).c_str(), written.c_str(), FNM_PATHNAME) != 0)
+          continue;
+        return fail(
+            ErrorCode::kInvalid,
+            format("sink \"{}\" writes \"{}\", which source \"{}\" reads", sink.name, sink.path, source.name),
+            format("It matches the path \"{}\".", pattern),
+            "Write into another folder, or narrow the pattern.");
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -68,6 +97,7 @@ Result<std::unique_ptr<Engine>> Engine::make(sql::Job job, EngineOptions options
 
 Result<std::vector<runtime::SourcePlan>> Engine::plan() {
   const std::string folder = job_folder(job_);
+  WRACKLINE_TRY(check_no_sink_is_read(job_, folder));
   std::vector<runtime::SourcePlan> plans;
   for (size_t index = 0; index < job_.sources.size(); ++index) {
     const sql::SourceSpec& spec = job_.sources[index];

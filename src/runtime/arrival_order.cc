@@ -56,27 +56,39 @@ std::unique_ptr<StoredBatch> store(const Batch& from, size_t split) {
   return stored;
 }
 
-class ArrivalOrderReader : public SplitReader {
+class MergedReader : public ArrivalOrderReader {
  public:
-  ArrivalOrderReader(std::vector<std::unique_ptr<StoredBatch>> stored, std::vector<Item> items,
-                     std::vector<Field> fields, uint64_t bytes, std::vector<std::string> notices,
-                     std::vector<std::string> fields_seen)
+  MergedReader(std::vector<std::unique_ptr<StoredBatch>> stored, std::vector<Item> items,
+               std::vector<Field> fields, std::vector<std::string> split_names)
       : stored_(std::move(stored)),
         items_(std::move(items)),
         fields_(std::move(fields)),
-        bytes_(bytes),
-        notices_(std::move(notices)),
-        fields_seen_(std::move(fields_seen)) {}
+        split_names_(std::move(split_names)),
+        last_of_split_(split_names_.size()) {
+    for (size_t i = 0; i < items_.size(); ++i) last_of_split_[items_[i].split] = i + 1;
+    for (size_t split = 0; split < split_names_.size(); ++split) {
+      if (last_of_split_[split] == 0) ended_.push_back(split_names_[split]);
+    }
+  }
+  void set_origin(uint64_t bytes, std::vector<std::string> notices, std::vector<std::string> fields_seen) {
+    bytes_ = bytes;
+    notices_ = std::move(notices);
+    fields_seen_ = std::move(fields_seen);
+  }
 
   Result<ReadState> read(Batch& batch, size_t rows_max) override {
     batch.reset(fields_);
     size_t end = next_;
-    const size_t split = next_ < items_.size() ? items_[next_].split : 0;
-    std::string_view file = next_ < items_.size() ? stored_[items_[next_].stored]->file : std::string_view();
-    while (end < items_.size() && end - next_ < rows_max && items_[end].split == split &&
+    split_ = next_ < items_.size() ? items_[next_].split : split_;
+    const std::string_view file =
+        next_ < items_.size() ? stored_[items_[next_].stored]->file : std::string_view();
+    while (end < items_.size() && end - next_ < rows_max && items_[end].split == split_ &&
            stored_[items_[end].stored]->file == file) {
       batch.rows += items_[end].is_reject ? 0 : 1;
-      ++end;
+      if (++end == last_of_split_[split_]) {
+        ended_.push_back(split_names_[split_]);
+        break;
+      }
     }
     batch.file = file;
     for (size_t i = 0; i < fields_.size(); ++i) {
@@ -105,6 +117,8 @@ class ArrivalOrderReader : public SplitReader {
     }
     return next_ == items_.size() ? ReadState::kEnded : ReadState::kRows;
   }
+  const std::string& split() const override { return split_names_[split_]; }
+  std::vector<std::string> take_ended() override { return std::exchange(ended_, {}); }
   const std::string& name() const override { return name_; }
   uint64_t bytes_read() const override {
     return items_.empty() ? bytes_ : bytes_ * static_cast<uint64_t>(next_) / items_.size();
@@ -117,7 +131,11 @@ class ArrivalOrderReader : public SplitReader {
   std::vector<std::unique_ptr<StoredBatch>> stored_;
   std::vector<Item> items_;
   std::vector<Field> fields_;
-  uint64_t bytes_;
+  std::vector<std::string> split_names_;
+  std::vector<size_t> last_of_split_;  // place behind the split's last item, 0: it has none
+  std::vector<std::string> ended_;
+  size_t split_ = 0;
+  uint64_t bytes_ = 0;
   std::vector<std::string> notices_;
   std::vector<std::string> fields_seen_;
   std::string name_ = "(in order of arrival)";
@@ -126,9 +144,11 @@ class ArrivalOrderReader : public SplitReader {
 
 }  // namespace
 
-Result<std::unique_ptr<SplitReader>> read_in_arrival_order(std::vector<std::unique_ptr<SplitReader>> splits,
-                                                           const std::vector<Field>& fields,
-                                                           const TimeStage& stage, WallTime read_at) {
+Result<std::unique_ptr<ArrivalOrderReader>> read_in_arrival_order(
+    std::vector<std::unique_ptr<SplitReader>> splits, const std::vector<Field>& fields,
+    const TimeStage& stage, WallTime read_at) {
+  std::vector<std::string> names;
+  for (const auto& split : splits) names.push_back(split->name());
   std::vector<std::unique_ptr<StoredBatch>> stored;
   std::vector<Item> items;
   std::vector<std::string> notices;
@@ -163,8 +183,9 @@ Result<std::unique_ptr<SplitReader>> read_in_arrival_order(std::vector<std::uniq
   std::ranges::stable_sort(items, [](const Item& a, const Item& b) {
     return a.arrival_us != b.arrival_us ? a.arrival_us < b.arrival_us : a.split < b.split;
   });
-  return std::make_unique<ArrivalOrderReader>(std::move(stored), std::move(items), fields, bytes,
-                                              std::move(notices), std::move(fields_seen));
+  auto reader = std::make_unique<MergedReader>(std::move(stored), std::move(items), fields, std::move(names));
+  reader->set_origin(bytes, std::move(notices), std::move(fields_seen));
+  return reader;
 }
 
 }  // namespace wrackline::runtime

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -14,10 +15,20 @@
 
 namespace wrackline::runtime {
 
-// Drains `splits` and returns one reader over all of them. Its batches never mix files, so Batch::file still
-// names each record's log. `read_at` stands in for a missing arrival time.
-Result<std::unique_ptr<SplitReader>> read_in_arrival_order(std::vector<std::unique_ptr<SplitReader>> splits,
-                                                           const std::vector<Field>& fields,
-                                                           const TimeStage& stage, WallTime read_at);
+// One reader over all the splits. Its batches never mix splits or files, and none goes on behind the last
+// record of a split, so that whoever reads can tell when a split has ended.
+class ArrivalOrderReader : public SplitReader {
+ public:
+  // Name of the split that the records of the last batch are from.
+  virtual const std::string& split() const = 0;
+  // Splits whose last record has been handed out since the last call; those without a record are told at the
+  // first.
+  virtual std::vector<std::string> take_ended() = 0;
+};
+
+// Drains `splits`. `read_at` stands in for a missing arrival time.
+Result<std::unique_ptr<ArrivalOrderReader>> read_in_arrival_order(
+    std::vector<std::unique_ptr<SplitReader>> splits, const std::vector<Field>& fields,
+    const TimeStage& stage, WallTime read_at);
 
 }  // namespace wrackline::runtime

@@ -49,8 +49,10 @@ Status Input::open() {
     for (const auto& reader : readers) stage_.partition(reader->name());
   }
   auto split = std::make_unique<Split>();
-  WRACKLINE_ASSIGN(split->reader,
+  WRACKLINE_ASSIGN(auto merged,
                    read_in_arrival_order(std::move(readers), options_.fields, stage_, clock_.now()));
+  merged_ = merged.get();
+  split->reader = std::move(merged);
   splits_.push_back(std::move(split));
   return {};
 }
@@ -66,6 +68,12 @@ void Input::add_splits(std::vector<std::unique_ptr<SplitReader>> readers) {
 }
 
 Result<Input::Step> Input::next() {
+  if (merged_ != nullptr && (consumed_ == nullptr || consumed_->next_row >= consumed_->batch.rows) &&
+      end_merged_splits()) {
+    Step step;
+    step.kind = StepKind::kTime;
+    return step;
+  }
   if (consumed_ != nullptr && consumed_->next_row >= consumed_->batch.rows) {
     // The batch of the step before is used up.
     Split& split = *std::exchange(consumed_, nullptr);
@@ -129,7 +137,7 @@ Status Input::refill(Split& split) {
   split.next_row = 0;
   PartitionIndex partition = split.partition;
   if (partition_is_split() && options_.in_arrival_order) {
-    partition = stage_.partition(split.batch.file);
+    partition = stage_.partition(merged_->split());
   } else if (!partition_is_split() && !split.batch.rejects.empty()) {
     // A record that cannot be parsed names no partition; it counts under its file, which holds no watermark.
     partition = stage_.silent_partition(split.batch.file);
@@ -189,6 +197,18 @@ Input::Step Input::end_split(Split& split) {
     step.ended = split.partition;
   }
   return step;
+}
+
+// In arrival order a log ends when its last record is consumed. Returns true if one did, so that time may
+// have moved.
+bool Input::end_merged_splits() {
+  bool any = false;
+  for (const std::string& name : merged_->take_ended()) {
+    if (!partition_is_split()) continue;
+    stage_.tracker().set_ended(stage_.partition(name));
+    any = true;
+  }
+  return any;
 }
 
 // Every live split was caught up when last asked: looks for new ones, and for partitions that were silent for

@@ -18,6 +18,7 @@
 #include "operators/record_times.h"
 #include "operators/source.h"
 #include "operators/time_stage.h"
+#include "runtime/arrival_order.h"
 
 namespace wrackline::runtime {
 
@@ -78,6 +79,7 @@ class Input {
   size_t run_end(Split& split);
   Step consume(Split& split);
   Step end_split(Split& split);
+  bool end_merged_splits();
   Result<Step> look_around();
   bool partition_is_split() const { return !options_.times.partition_column.has_value(); }
 
@@ -88,8 +90,9 @@ class Input {
   bool bounded_ = true;
   std::vector<std::unique_ptr<Split>> splits_;
   std::vector<std::string> notices_;
-  Split* current_ = nullptr;   // bounded input: being read until another is due
-  Split* consumed_ = nullptr;  // whose batch the last step was of
+  ArrivalOrderReader* merged_ = nullptr;  // in arrival order: the reader of the only split
+  Split* current_ = nullptr;              // bounded input: being read until another is due
+  Split* consumed_ = nullptr;             // whose batch the last step was of
   const Batch* last_batch_ = nullptr;
   size_t turn_ = 0;
   int64_t discovered_us_ = 0;

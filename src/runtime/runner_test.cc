@@ -217,6 +217,28 @@ TEST(Runner, ArrivalOrderMergesLogs) {
   EXPECT_EQ(outcome.report.views[0].partitions, (std::vector<std::string>{"p0", "p1"}));
 }
 
+TEST(Runner, ArrivalOrderLetsGoOfALogThatHasEnded) {
+  // The first log ends with its only record; the second then moves time alone, and its last record is late.
+  const std::vector<TestRecord> first = {{1000000, 1000000, "a", 1}};
+  const std::vector<TestRecord> second = {
+      {2000000, 2000000, "a", 1}, {11000000, 11000000, "a", 1}, {3000000, 12000000, "a", 1}};
+  const Outcome outcome = run({first, second}, {.flush = false, .in_arrival_order = true});
+  EXPECT_EQ(outcome.rows, (std::vector<Row>{{0, "a", 1, "on_time", "insert", 2, 2}}));
+  ASSERT_EQ(outcome.entries.size(), 1U);
+  EXPECT_EQ(outcome.entries[0].windows[0].late_by_us, 1000000);
+  EXPECT_EQ(outcome.report.watermark, EventTime(11000000));
+}
+
+TEST(Runner, AnEmptyLogDoesNotSwitchLatenessOff) {
+  std::vector<TestRecord> records = at({1000, 5000, 12000, 4000});
+  records.back().arrival_us = 13000000;
+  for (const bool in_arrival_order : {false, true}) {
+    const Outcome outcome = run({{}, records}, {.in_arrival_order = in_arrival_order});
+    EXPECT_EQ(outcome.entries.size(), 1U) << in_arrival_order;
+    EXPECT_EQ(outcome.rows.size(), 2U) << in_arrival_order;
+  }
+}
+
 std::vector<std::vector<TestRecord>> random_splits(std::mt19937_64& random) {
   std::vector<std::vector<TestRecord>> splits(1 + random() % 4);
   for (auto& split : splits) {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "data/time_text.h"
 #include "expr/expr.h"
+#include "wrackline/window_tumbling.h"
 
 namespace wrackline::sql {
 namespace {
@@ -193,7 +194,9 @@ void explain_query(Paragraph& out, const BoundView& bound, const SourceSpec& sou
   const ViewSpec& view = bound.spec;
   out.row("reads", format("source \"{}\"", source.name));
   std::string window = format("tumbling, {}", span_of(view.window_size));
-  if (view.window_offset != Duration()) window += format(", offset {}", span_of(view.window_offset));
+  const TumblingWindows windows(view.window_size, view.window_offset);
+  window += format(", aligned to {}",
+                   timestamp_text(windows.offset().micros()));  // people look for the first record
   out.row("window", window);
   if (view.where) out.row("where", bound.syntax->where_text);
   out.row("keys", view.keys.empty() ? "(none: one row a window)" : joined(view.key_names));
