@@ -234,6 +234,11 @@ Result<ExprPtr> ExpressionBinder::number(const Syntax& syntax) const {
 
 Result<ExprPtr> ExpressionBinder::call(const Syntax& syntax) {
   if (expr::is_aggregate(syntax.text)) return aggregate(syntax);
+  if (std::ranges::find(kPlannedAggregates, syntax.text) != std::end(kPlannedAggregates)) {
+    return fail(text_.error(syntax.position, ErrorCode::kUnsupported,
+                            format("aggregate \"{}\" is not supported yet", syntax.text),
+                            format("There are: {}.", list_of(expr::aggregate_names()))));
+  }
   if (syntax.filter) {
     return invalid(*syntax.filter,
                    format("FILTER is for aggregates, and \"{}\" is none", printable(syntax.text)),
