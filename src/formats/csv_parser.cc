@@ -261,7 +261,7 @@ Error CsvParser::missing_column(const std::string& name, const std::vector<std::
   const std::vector<std::string_view> known(names.begin(), names.end());
   const auto same = std::find_if(names.begin(), names.end(),
                                  [&](const std::string& other) { return folded(other) == folded(name); });
-  const std::string_view nearest = nearest_name(name, known);
+  const std::string nearest = nearest_name(name, known);
   std::string hint = "Declare columns by the names in the header, or set header = 'off' if it is no header.";
   if (same != names.end()) {
     hint = format("Write \"{}\" in double quotes: SQL folds names without them to small letters.", *same);
