@@ -11,14 +11,18 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "formats/csv_parser.h"
+#include "formats/jsonl_parser.h"
 #include "formats/parser.h"
 
 namespace {
 
 using namespace wrackline;
+using formats::SimdLevel;
 
 struct Totals {
   uint64_t rows = 0;
@@ -69,11 +73,18 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+SimdLevel level_of(std::string_view name) {
+  for (const SimdLevel level : {SimdLevel::kBaseline, SimdLevel::kAvx2}) {
+    if (formats::to_string(level) == name) return level;
+  }
+  return formats::best_simd_level();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: wrackline_parse FILE ROUNDS [simdjson]\n");
+    std::fprintf(stderr, "usage: wrackline_parse FILE ROUNDS [slow|baseline|avx2|avx512]\n");
     return 2;
   }
   std::ifstream in(argv[1], std::ios::binary);
@@ -83,7 +94,8 @@ int main(int argc, char** argv) {
   formats::ParserOptions options;
   options.fields = make_fields();
   options.file = argv[1];
-  options.templates = argc < 4;
+  const std::string_view way = argc > 3 ? argv[3] : "";
+  options.templates = way != "slow";
   const Result<formats::Format> format = formats::guess_format(argv[1]);
   if (!format) {
     std::fprintf(stderr, "%s\n", format.error().to_string().c_str());
@@ -92,7 +104,12 @@ int main(int argc, char** argv) {
   double best = std::numeric_limits<double>::infinity();
   Totals totals;
   for (int round = 0; round < std::atoi(argv[2]); ++round) {
-    const auto parser = formats::make_parser(*format, options);
+    std::unique_ptr<formats::Parser> parser;
+    if (*format == formats::Format::kCsv) {
+      parser = std::make_unique<formats::CsvParser>(options, level_of(way));
+    } else {
+      parser = std::make_unique<formats::JsonlParser>(options, level_of(way));
+    }
     const double start = cpu_seconds();
     totals = read_all(*parser, options.fields, {bytes.data(), size});
     best = std::min(best, cpu_seconds() - start);
