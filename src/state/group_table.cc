@@ -46,7 +46,7 @@ uint64_t hash_bytes(std::string_view key) {
     hash = mix(hash ^ word, 0xD6E8FEB86659FD93);
   }
   uint64_t word = 0;
-  std::memcpy(&word, at, left);
+  if (left > 0) std::memcpy(&word, at, left);  // an empty key may have no address
   return mix(hash ^ word, 0xA0761D6478BD642F);
 }
 
