@@ -137,13 +137,21 @@ class DelayHistogram {
     return u >= kLimit ? std::numeric_limits<int64_t>::min() : -static_cast<int64_t>(u);
   }
 
-  uint64_t& counter(int64_t value) {
+  // Where the value's counter is: its page, and its place in it.
+  struct Place {
+    size_t slot = 0;
+    uint64_t within = 0;
+  };
+  static constexpr Place place_of(int64_t value) {
     const uint64_t index = magnitude_index(magnitude(value));
-    const size_t slot = (value < 0 ? kPagesPerSign : 0) + (index >> kSubBits);
-    uint64_t page = page_of_[slot];
-    if (page == 0) [[unlikely]]
-      page = allocate_page(slot);
-    return pages_[((page - 1) << kSubBits) | (index & (kPageBuckets - 1))];
+    return {(value < 0 ? kPagesPerSign : 0) + (index >> kSubBits), index & (kPageBuckets - 1)};
+  }
+  uint64_t& counter(int64_t value) {
+    const Place place = place_of(value);
+    uint64_t page = page_at_[place.slot];
+    if (page == kNoPage) [[unlikely]]
+      page = allocate_page(place.slot);
+    return pages_[page + place.within];
   }
   uint64_t allocate_page(size_t slot);
   // Calls visit(Bucket) for non-empty buckets in ascending order until it returns false.
@@ -151,9 +159,16 @@ class DelayHistogram {
   void visit_buckets(Visit visit) const;
   void tighten_extremes();
 
-  // For each power of two (first those of values >= 0, then of negative ones): 1 + its page's position, 0 for
-  // none.
-  std::array<uint8_t, 2 * kPagesPerSign> page_of_{};
+  static constexpr uint16_t kNoPage = 0xFFFF;
+  using PageDirectory = std::array<uint16_t, 2 * kPagesPerSign>;
+  static constexpr PageDirectory no_pages() {
+    PageDirectory directory{};
+    directory.fill(kNoPage);
+    return directory;
+  }
+  // For each power of two (first those of values >= 0, then of negative ones): where its page begins in
+  // pages_.
+  PageDirectory page_at_ = no_pages();
   bool extremes_exact_ = true;
   std::vector<uint64_t> pages_;
   uint64_t count_ = 0;

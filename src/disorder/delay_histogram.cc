@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "disorder/kernels.h"
 
 namespace wrackline {
 namespace {
@@ -13,28 +14,44 @@ constexpr int64_t kNothingMax = std::numeric_limits<int64_t>::min();
 }  // namespace
 
 uint64_t DelayHistogram::allocate_page(size_t slot) {
+  const size_t begin = pages_.size();
   // Exactly what is needed: with thousands of partitions the spare half of a doubled vector would be
   // gigabytes.
-  pages_.reserve(pages_.size() + kPageBuckets);
-  pages_.resize(pages_.size() + kPageBuckets);
-  page_of_[slot] = static_cast<uint8_t>(pages_.size() >> kSubBits);
-  return page_of_[slot];
+  pages_.reserve(begin + kPageBuckets);
+  pages_.resize(begin + kPageBuckets);
+  page_at_[slot] = static_cast<uint16_t>(begin);
+  return begin;
 }
 
 void DelayHistogram::add(std::span<const int64_t> values) {
-  WideSum sum = 0;
-  int64_t low = min_;
-  int64_t high = max_;
-  for (const int64_t value : values) {
-    ++counter(value);
-    sum += value;
-    low = std::min(low, value);
-    high = std::max(high, value);
+  constexpr size_t kFew = 8;  // below this, calls cost more than loops save
+  if (values.size() < kFew) {
+    for (const int64_t value : values) add(value);
+    return;
   }
+  constexpr size_t kPart = 2048;  // stays in the first-level cache for the second look at it
+  for (; values.size() > kPart; values = values.subspan(kPart)) add(values.first(kPart));
+  uint64_t* pages = pages_.data();
+  for (const int64_t value : values) {
+    const Place place = place_of(value);
+    uint64_t page = page_at_[place.slot];
+    if (page == kNoPage) [[unlikely]] {
+      page = allocate_page(place.slot);
+      pages = pages_.data();
+    }
+    ++pages[page + place.within];
+  }
+  const disorder::Extremes found = disorder::extremes(values);
   count_ += values.size();
-  sum_ += sum;
-  min_ = low;
-  max_ = high;
+  min_ = std::min(min_, found.min);
+  max_ = std::max(max_, found.max);
+  // The wrapped sum is the sum unless so many values of that size could have left the range.
+  constexpr auto kRange = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (std::max(magnitude(found.min), magnitude(found.max)) <= kRange / values.size()) {
+    sum_ += found.wrapped_sum;
+  } else {
+    for (const int64_t value : values) sum_ += value;
+  }
 }
 
 void DelayHistogram::add(int64_t value, uint64_t times) {
@@ -48,12 +65,11 @@ void DelayHistogram::add(int64_t value, uint64_t times) {
 
 void DelayHistogram::merge(const DelayHistogram& other) {
   if (other.empty()) return;
-  for (size_t slot = 0; slot < page_of_.size(); ++slot) {
-    const uint64_t theirs = other.page_of_[slot];
-    if (theirs == 0) continue;
-    if (page_of_[slot] == 0) allocate_page(slot);
-    const uint64_t* from = other.pages_.data() + ((theirs - 1) << kSubBits);
-    uint64_t* to = pages_.data() + ((uint64_t{page_of_[slot]} - 1) << kSubBits);
+  for (size_t slot = 0; slot < page_at_.size(); ++slot) {
+    if (other.page_at_[slot] == kNoPage) continue;
+    if (page_at_[slot] == kNoPage) allocate_page(slot);
+    const uint64_t* const from = other.pages_.data() + other.page_at_[slot];
+    uint64_t* const to = pages_.data() + page_at_[slot];
     for (uint64_t i = 0; i < kPageBuckets; ++i) to[i] += from[i];
   }
   count_ += other.count_;
@@ -65,16 +81,15 @@ void DelayHistogram::merge(const DelayHistogram& other) {
 
 void DelayHistogram::subtract(const DelayHistogram& other) {
   if (other.empty()) return;
-  for (size_t slot = 0; slot < page_of_.size(); ++slot) {
-    const uint64_t theirs = other.page_of_[slot];
-    if (theirs == 0) continue;
-    const uint64_t* from = other.pages_.data() + ((theirs - 1) << kSubBits);
-    const bool known = page_of_[slot] != 0;
-    uint64_t* to = known ? pages_.data() + ((uint64_t{page_of_[slot]} - 1) << kSubBits) : nullptr;
+  for (size_t slot = 0; slot < page_at_.size(); ++slot) {
+    if (other.page_at_[slot] == kNoPage) continue;
+    const uint64_t* const from = other.pages_.data() + other.page_at_[slot];
+    uint64_t* const to = page_at_[slot] == kNoPage ? nullptr : pages_.data() + page_at_[slot];
     for (uint64_t i = 0; i < kPageBuckets; ++i) {
-      const uint64_t have = known ? to[i] : 0;
-      WRACKLINE_CHECK(from[i] <= have, "a histogram can only take back what was added to it");
-      if (known) to[i] -= from[i];
+      if (from[i] == 0) continue;
+      WRACKLINE_CHECK(to != nullptr && from[i] <= to[i],
+                      "a histogram can only take back what was added to it");
+      to[i] -= from[i];
     }
   }
   count_ -= other.count_;
@@ -98,14 +113,14 @@ void DelayHistogram::tighten_extremes() {
 uint64_t DelayHistogram::count_in(BucketIndex index) const {
   const auto at = static_cast<uint64_t>(index < 0 ? -index : index);
   const size_t slot = (index < 0 ? kPagesPerSign : 0) + (at >> kSubBits);
-  const uint64_t page = page_of_[slot];
-  return page == 0 ? 0 : pages_[((page - 1) << kSubBits) | (at & (kPageBuckets - 1))];
+  const uint64_t page = page_at_[slot];
+  return page == kNoPage ? 0 : pages_[page + (at & (kPageBuckets - 1))];
 }
 
 template <class Visit>
 void DelayHistogram::visit_buckets(Visit visit) const {
   const auto visit_one = [&](size_t slot, uint64_t within) {
-    const uint64_t count = pages_[((uint64_t{page_of_[slot]} - 1) << kSubBits) | within];
+    const uint64_t count = pages_[page_at_[slot] + within];
     if (count == 0) return true;
     const bool negative = slot >= kPagesPerSign;
     const uint64_t octave = slot - (negative ? kPagesPerSign : 0);
@@ -115,13 +130,13 @@ void DelayHistogram::visit_buckets(Visit visit) const {
   };
   // Negative values ascend from the greatest magnitude down.
   for (size_t slot = 2 * kPagesPerSign; slot-- > kPagesPerSign;) {
-    if (page_of_[slot] == 0) continue;
+    if (page_at_[slot] == kNoPage) continue;
     for (uint64_t within = kPageBuckets; within-- > 0;) {
       if (!visit_one(slot, within)) return;
     }
   }
   for (size_t slot = 0; slot < kPagesPerSign; ++slot) {
-    if (page_of_[slot] == 0) continue;
+    if (page_at_[slot] == kNoPage) continue;
     for (uint64_t within = 0; within < kPageBuckets; ++within) {
       if (!visit_one(slot, within)) return;
     }

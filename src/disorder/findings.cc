@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "data/time_text.h"
+#include "disorder/kernels.h"
 #include "disorder/report_text.h"
 
 namespace wrackline::disorder {
@@ -86,11 +87,7 @@ std::string_view unit_word(TimeUnit unit) {
 void UnitSuspicion::look(std::span<const int64_t> event_us, std::span<const int64_t> arrival_us,
                          std::span<const uint8_t> has_arrival) {
   constexpr auto kSpan = static_cast<uint64_t>(kPlausibleEnd - kPlausibleFirst);
-  size_t odd = 0;
-  for (const int64_t event : event_us) {
-    odd += static_cast<uint64_t>(event) - static_cast<uint64_t>(kPlausibleFirst) >= kSpan ? 1 : 0;
-  }
-  if (odd == 0) return;
+  if (count_outside(event_us, kPlausibleFirst, kSpan) == 0) return;
   for (size_t i = 0; i < event_us.size(); ++i) {
     if (plausible(event_us[i])) continue;
     const bool has = !arrival_us.empty() && (has_arrival.empty() || has_arrival[i] != 0);
@@ -139,6 +136,13 @@ void UnitSuspicion::report(std::string_view declared_unit, std::vector<Finding>&
         format(": {} would be {}.", timestamp_text(suspect.example.event_us), timestamp_text(fixed));
     findings.push_back(std::move(finding));
   }
+}
+
+// Most streams are never half an hour late or early.
+bool ZoneSuspicion::may_have_any(std::span<const int64_t> delay_us) {
+  const Extremes found = extremes(delay_us);
+  constexpr auto kFrom = static_cast<int64_t>(kLookFrom);
+  return found.max >= kFrom || found.min <= -kFrom;
 }
 
 void ZoneSuspicion::count(PartitionId partition, int64_t delay_us) {

@@ -38,12 +38,9 @@ class UnitSuspicion {
 class ZoneSuspicion {
  public:
   void look(const PartitionRun& run) {
+    if (!may_have_any(run.delay_us)) return;
     for (size_t i = 0; i < run.delay_us.size(); ++i) {
-      const int64_t delay_us = run.delay_us[i];
-      const uint64_t magnitude =
-          delay_us < 0 ? 0 - static_cast<uint64_t>(delay_us) : static_cast<uint64_t>(delay_us);
-      if (magnitude - kLookFrom <= kLookTo - kLookFrom && run.has_arrival[i] != 0)
-        count(run.partition, delay_us);
+      if (near_some_hour(run.delay_us[i]) && run.has_arrival[i] != 0) count(run.partition, run.delay_us[i]);
     }
   }
   void report(int64_t resolution_us, const std::vector<std::string>& names,
@@ -54,6 +51,12 @@ class ZoneSuspicion {
   static constexpr int kHoursMax = 14;  // the widest UTC offset
   static constexpr uint64_t kLookFrom = kHour / 2;
   static constexpr uint64_t kLookTo = kHoursMax * kHour + kHour / 2;
+  static bool near_some_hour(int64_t delay_us) {
+    const uint64_t magnitude =
+        delay_us < 0 ? 0 - static_cast<uint64_t>(delay_us) : static_cast<uint64_t>(delay_us);
+    return magnitude - kLookFrom <= kLookTo - kLookFrom;
+  }
+  static bool may_have_any(std::span<const int64_t> delay_us);
   void count(PartitionId partition, int64_t delay_us);
 
   struct Hour {

@@ -56,8 +56,10 @@ int64_t late_under(const std::vector<int64_t>& behind, int64_t span_us) {
 int64_t smallest_span(std::vector<int64_t> behind, int64_t late) {
   if (late_under(behind, 0) <= late) return 0;
   std::ranges::sort(behind);
-  for (const int64_t x : behind) {
-    if (x >= 0 && late_under(behind, x + 1) <= late) return x + 1;
+  for (size_t i = 0; i < behind.size(); ++i) {
+    // Under a span of behind[i] + 1 the greater ones are late.
+    const auto greater = behind.end() - std::ranges::upper_bound(behind, behind[i]);
+    if (behind[i] >= 0 && greater <= late) return behind[i] + 1;
   }
   return 0;
 }

@@ -34,19 +34,19 @@ class PartitionGroups {
     const bool one = rows.partition.empty() || std::ranges::all_of(rows.partition, [&](PartitionId id) {
                        return id == rows.partition.front();
                      });
-    if (one && waiting_.empty()) {
+    if (one && used_ == 0) {
       const PartitionId id = rows.partition.empty() ? rows.partition_all : rows.partition.front();
       visit(PartitionRun{id, rows.event_us, rows.delay_us, rows.has_arrival, rows.arrival_all});
       return;
     }
     append(rows);
-    if (waiting_.size() >= std::clamp(partitions * kRowsPerPartition, kRowsMin, kRowsMax)) flush(visit);
+    if (used_ >= std::clamp(partitions * kRowsPerPartition, kRowsMin, kRowsMax)) flush(visit);
   }
   // Hands over what waits. Call it after the last block.
   template <class Visit>
   void flush(Visit visit) {
     sort();
-    for (size_t from = 0; from < waiting_.size();) {
+    for (size_t from = 0; from < used_;) {
       const PartitionId id = waiting_[from].partition;
       const size_t count = std::min(ends_[id] - from, kLogBlockRows);
       for (size_t i = 0; i < count; ++i) {
@@ -58,7 +58,7 @@ class PartitionGroups {
                          std::span(has_arrival_).first(count), true});
       from += count;
     }
-    waiting_.clear();
+    used_ = 0;
   }
 
  private:
@@ -75,8 +75,9 @@ class PartitionGroups {
   void append(const LogRows& rows);
   void sort();
 
-  std::vector<Record> waiting_;
+  std::vector<Record> waiting_;  // the first used_ of them
   std::vector<Record> sorted_;
+  size_t used_ = 0;
   std::vector<size_t> ends_;  // after sort(): where each partition's records end
   // The run that is being visited.
   std::array<int64_t, kLogBlockRows> event_us_;

@@ -15,6 +15,8 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "disorder/kernels.h"
+#include "disorder/running_max.h"
 
 namespace wrackline::disorder {
 namespace {
@@ -129,24 +131,16 @@ std::expected<void, std::string> ProfileCore::take(const Block& given) {
 // early.
 void ProfileCore::compute_delays(const Block& block) {
   const size_t rows = block.event_us.size();
-  // A value whose two top bits differ is beyond 2^62 microseconds; only then can a difference overflow.
-  int64_t far = 0;
-  for (const int64_t event : block.event_us)
-    far |= event ^ static_cast<int64_t>(static_cast<uint64_t>(event) << 1);
-  for (const int64_t arrival : block.arrival_us) {
-    far |= arrival ^ static_cast<int64_t>(static_cast<uint64_t>(arrival) << 1);
-  }
-  wide_ = far < 0;
-  any_wide_ = any_wide_ || wide_;
+  const bool far = any_far(block.event_us) || any_far(block.arrival_us);
+  any_far_ = any_far_ || far;
   if (block.arrival_us.empty()) {
     std::fill_n(delay_us_.begin(), rows, 0);
-    return;
-  }
-  if (wide_) {
-    for (size_t i = 0; i < rows; ++i)
+  } else if (far) {
+    for (size_t i = 0; i < rows; ++i) {
       delay_us_[i] = saturating_subtract(block.arrival_us[i], block.event_us[i]);
+    }
   } else {
-    for (size_t i = 0; i < rows; ++i) delay_us_[i] = block.arrival_us[i] - block.event_us[i];
+    subtract(block.arrival_us, block.event_us, delay_us_.data());
   }
   for (size_t i = 0; i < block.has_arrival.size(); ++i) {
     if (block.has_arrival[i] == 0) delay_us_[i] = 0;
@@ -202,15 +196,8 @@ void ProfileCore::take_delays(PartitionFigures& state, const PartitionRun& run) 
   }
   if (delays.empty()) return;
   const int64_t early = -options_.max_future_skew.micros();
-  const int64_t far = options_.warn_behind.micros();
-  int64_t future = 0;
-  int64_t far_behind = 0;
-  for (const int64_t delay : delays) {
-    future += delay < early ? 1 : 0;
-    far_behind += delay > far ? 1 : 0;
-  }
-  state.future += future;
-  state.far_behind += far_behind;
+  state.future += static_cast<int64_t>(count_below(delays, early));
+  state.far_behind += static_cast<int64_t>(count_above(delays, options_.warn_behind.micros()));
   state.with_arrival += static_cast<int64_t>(delays.size());
   const int64_t max_before = state.delay.max();
   const int64_t min_before = state.delay.min();
@@ -229,26 +216,10 @@ void ProfileCore::take_delays(PartitionFigures& state, const PartitionRun& run) 
   if (first || state.delay.min() < min_before) state.ahead = record_of(state.delay.min());
 }
 
-// Writes the disorder of consecutive records to computed_us_ and returns how many have one: those before the
-// first admissible record have none.
 size_t ProfileCore::compute_disorder(std::span<const int64_t> event_us, const int64_t* delay_us,
                                      int64_t& max_event_us) {
-  const int64_t early = -options_.max_future_skew.micros();
-  const size_t rows = event_us.size();
-  int64_t max = max_event_us;
-  size_t written = 0;
-  size_t i = 0;
-  for (; i < rows && (max == kMicrosMin || any_wide_); ++i) {
-    if (delay_us[i] >= early) max = std::max(max, event_us[i]);
-    if (max != kMicrosMin) computed_us_[written++] = saturating_subtract(max, event_us[i]);
-  }
-  for (; i < rows; ++i) {
-    const int64_t candidate = delay_us[i] >= early ? event_us[i] : kMicrosMin;
-    max = candidate > max ? candidate : max;
-    computed_us_[written++] = max - event_us[i];
-  }
-  max_event_us = max;
-  return written;
+  return disorder_of(event_us, delay_us, -options_.max_future_skew.micros(), any_far_, max_event_us,
+                     computed_us_.data());
 }
 
 void ProfileCore::merge_together() {
@@ -281,12 +252,14 @@ std::expected<ProfileCore::Finished, std::string> ProfileCore::finish(const std:
   ZoneSuspicion zones;
   const int64_t early = -options_.max_future_skew.micros();
   const auto visit = [&](const PartitionRun& run) {
-    scans[run.partition].offer(run, early);
+    scans[run.partition].offer(run, early, any_far_);
     zones.look(run);
   };
   auto scanned = log_.scan([&](const LogRows& rows) {
     groups_.add(rows, partitions_.size(), visit);
-    if (together_started_) together.offer({0, rows.event_us, rows.delay_us, rows.has_arrival, true}, early);
+    if (together_started_) {
+      together.offer({0, rows.event_us, rows.delay_us, rows.has_arrival, true}, early, any_far_);
+    }
   });
   groups_.flush(visit);
   if (!scanned) return std::unexpected(scanned.error());

@@ -88,8 +88,7 @@ class ProfileCore {
   UnitSuspicion units_;
 
   // Scratch of one block.
-  bool wide_ = false;      // some time of the block is so far out that differences need saturation
-  bool any_wide_ = false;  // of this or an earlier block
+  bool any_far_ = false;  // some time so far is beyond 2^62, so that differences need saturation
   std::array<int64_t, kLogBlockRows> delay_us_;     // 0 where there is none
   std::array<int64_t, kLogBlockRows> computed_us_;  // disorder, or delays without gaps
 

@@ -1,9 +1,11 @@
 #include "disorder/profile_scan.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "disorder/binomial.h"
+#include "disorder/running_max.h"
 
 namespace wrackline::disorder {
 namespace {
@@ -54,11 +56,6 @@ QuantileConfidence confidence(const DelayHistogram& histogram, const BucketTable
   return result;
 }
 
-// A tenth as many samples lie beyond p99.9, too few to see most bursts: what p99 shows holds for it too.
-std::optional<double> tail_effect(const ScannedQuantity& quantity) {
-  return std::max(quantity.beyond_p99.effect(), quantity.beyond_p99_9.effect());
-}
-
 }  // namespace
 
 uint64_t nearest_rank(uint64_t count, uint64_t permille) {
@@ -66,27 +63,32 @@ uint64_t nearest_rank(uint64_t count, uint64_t permille) {
   return std::max<uint64_t>(1, static_cast<uint64_t>(rank));
 }
 
-Exceedances::Exceedances(const BucketTable& table, uint64_t permille) : total_(table.count()) {
-  if (total_ < 2) return;
+Exceedances::Exceedances(const BucketTable& table)
+    : total_(table.count()), p99_(tail_of(table, 990)), p99_9_(tail_of(table, 999)) {}
+
+Exceedances::Tail Exceedances::tail_of(const BucketTable& table, uint64_t permille) const {
+  if (total_ < 2) return {};
   const auto located = table.locate(nearest_rank(total_, permille));
+  const std::vector<uint64_t> none(kDesignBlocks);
   // Beyond the bucket, or with it when nothing lies beyond: the share must be neither nothing nor all.
-  if (located.before + located.bucket.count < total_) {
-    threshold_ = located.bucket.upper;
-  } else if (located.before > 0) {
-    threshold_ = located.bucket.lower - 1;
-  } else {
-    return;
-  }
-  late_.assign(kDesignBlocks, 0);
+  if (located.before + located.bucket.count < total_) return {located.bucket.upper, none};
+  if (located.before > 0) return {located.bucket.lower - 1, none};
+  return {};
 }
 
-std::optional<double> Exceedances::effect() const {
-  if (late_.empty()) return std::nullopt;
+void Exceedances::count(int64_t value, uint64_t at) {
+  const size_t block = block_of(at);
+  ++p99_.late[block];
+  if (value > p99_9_.threshold) ++p99_9_.late[block];
+}
+
+std::optional<double> Exceedances::effect(const Tail& tail) const {
+  if (tail.late.empty()) return std::nullopt;
   std::vector<BlockCount> blocks(kDesignBlocks);
   uint64_t begin = 0;
   for (size_t block = 0; block < kDesignBlocks; ++block) {
     const uint64_t end = block_begin(block + 1);
-    blocks[block] = {signed_count(end - begin), signed_count(late_[block])};
+    blocks[block] = {signed_count(end - begin), signed_count(tail.late[block])};
     begin = end;
   }
   return design_effect(blocks);
@@ -114,21 +116,29 @@ PartitionScan::PartitionScan(const PartitionFigures& figures, int64_t resolution
   if (total_ > 0)
     wanted.insert(wanted.end(), {nearest_rank(total_, 10), transport_rank(500), transport_rank(990)});
   if (split_) wanted.insert(wanted.end(), {offline_rank(500), offline_rank(990)});
-  delay_ = {RankSelector(delays, wanted), Exceedances(delays, 990), Exceedances(delays, 999)};
+  delay_ = {RankSelector(delays, wanted), Exceedances(delays)};
   const BucketTable disorders(figures.disorder);
   wanted.clear();
   add_usual_ranks(disorders.count(), wanted);
-  disorder_ = {RankSelector(disorders, wanted), Exceedances(disorders, 990), Exceedances(disorders, 999)};
+  disorder_ = {RankSelector(disorders, wanted), Exceedances(disorders)};
 }
 
-void PartitionScan::offer(const PartitionRun& run, int64_t early) {
-  for (size_t i = 0; i < run.delay_us.size(); ++i) {
-    if (run.has_arrival[i] != 0) delay_.offer(run.delay_us[i]);
+void PartitionScan::offer(const PartitionRun& run, int64_t early, bool far) {
+  std::array<int64_t, kLogBlockRows> computed;
+  const bool all = std::ranges::find(run.has_arrival, uint8_t{0}) == run.has_arrival.end();
+  std::span<const int64_t> delays = run.delay_us;
+  if (!all) {
+    size_t kept = 0;
+    for (size_t i = 0; i < delays.size(); ++i) {
+      computed[kept] = delays[i];
+      kept += run.has_arrival[i] != 0 ? 1 : 0;
+    }
+    delays = std::span(computed).first(kept);
   }
-  for (size_t i = 0; i < run.event_us.size(); ++i) {
-    if (run.delay_us[i] >= early) max_event_us_ = std::max(max_event_us_, run.event_us[i]);
-    if (max_event_us_ != kMicrosMin) disorder_.offer(saturating_subtract(max_event_us_, run.event_us[i]));
-  }
+  delay_.offer(delays);
+  const size_t known =
+      disorder_of(run.event_us, run.delay_us.data(), early, far, max_event_us_, computed.data());
+  disorder_.offer(std::span(computed).first(known));
 }
 
 DelaySummary PartitionScan::summarise(PartitionFigures& figures) {
@@ -139,8 +149,8 @@ DelaySummary PartitionScan::summarise(PartitionFigures& figures) {
     const BucketTable table(figures.disorder);
     summary.disorder_us = quantiles(figures.disorder, disorder_.selector);
     summary.behind = signed_count(table.count() - table.count_at_most_index(0));
-    summary.disorder_p99 = confidence(figures.disorder, table, 990, disorder_.beyond_p99.effect());
-    summary.disorder_p99_9 = confidence(figures.disorder, table, 999, tail_effect(disorder_));
+    summary.disorder_p99 = confidence(figures.disorder, table, 990, disorder_.beyond.effect_p99());
+    summary.disorder_p99_9 = confidence(figures.disorder, table, 999, disorder_.beyond.effect_p99_9());
   }
   if (!figures.delay.empty()) summarise_delay(figures, summary);
   summary.delay = std::move(figures.delay);
@@ -152,8 +162,8 @@ void PartitionScan::summarise_delay(const PartitionFigures& figures, DelaySummar
   const BucketTable table(figures.delay);
   const int64_t least = figures.delay.min();
   summary.delay_us = quantiles(figures.delay, delay_.selector);
-  summary.delay_p99 = confidence(figures.delay, table, 990, delay_.beyond_p99.effect());
-  summary.delay_p99_9 = confidence(figures.delay, table, 999, tail_effect(delay_));
+  summary.delay_p99 = confidence(figures.delay, table, 990, delay_.beyond.effect_p99());
+  summary.delay_p99_9 = confidence(figures.delay, table, 999, delay_.beyond.effect_p99_9());
   summary.negative = signed_count(table.count_at_most_index(-1));
   summary.negative_most_us = saturating_subtract(0, std::min<int64_t>(least, 0));
   summary.future = figures.future;

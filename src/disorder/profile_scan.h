@@ -4,6 +4,7 @@
 // Shape:   built from the histograms of the first pass, given every record again in order, then asked once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -39,39 +40,46 @@ struct PartitionFigures {
   DelayHistogram disorder;
 };
 
-// Watches how the values beyond one quantile are spread over the input: in bursts or evenly.
+// Watches how the values beyond p99 and beyond p99.9 are spread over the input: in bursts or evenly.
 class Exceedances {
  public:
   Exceedances() = default;
-  Exceedances(const BucketTable& table, uint64_t permille);
-  // `at` counts the values from 0.
+  explicit Exceedances(const BucketTable& table);
+  // `at` counts the values from 0. Cost: a compare, nearly always.
   void offer(int64_t value, uint64_t at) {
-    if (value > threshold_) [[unlikely]]
-      ++late_[block_of(at)];
+    if (value > p99_.threshold) [[unlikely]]
+      count(value, at);
   }
-  std::optional<double> effect() const;
+  std::optional<double> effect_p99() const { return effect(p99_); }
+  // A tenth as many samples lie beyond p99.9, too few to see most bursts: what p99 shows holds for it too.
+  std::optional<double> effect_p99_9() const { return std::max(effect(p99_), effect(p99_9_)); }
 
  private:
+  struct Tail {
+    int64_t threshold = kMicrosMax;
+    std::vector<uint64_t> late;  // per block; empty: nothing can be said
+  };
+  Tail tail_of(const BucketTable& table, uint64_t permille) const;
+  void count(int64_t value, uint64_t at);
+  std::optional<double> effect(const Tail& tail) const;
   size_t block_of(uint64_t at) const;
   uint64_t block_begin(size_t block) const;
 
   uint64_t total_ = 0;
-  int64_t threshold_ = kMicrosMax;
-  std::vector<uint64_t> late_;  // per block
+  Tail p99_;
+  Tail p99_9_;  // its threshold is not below that of p99_
 };
 
 // One quantity, delay or disorder.
 struct ScannedQuantity {
   RankSelector selector;
-  Exceedances beyond_p99;
-  Exceedances beyond_p99_9;
+  Exceedances beyond;
   uint64_t seen = 0;
 
-  void offer(int64_t value) {
-    selector.offer(value);
-    beyond_p99.offer(value, seen);
-    beyond_p99_9.offer(value, seen);
-    ++seen;
+  void offer(std::span<const int64_t> values) {
+    selector.offer(values);
+    for (size_t i = 0; i < values.size(); ++i) beyond.offer(values[i], seen + i);
+    seen += values.size();
   }
 };
 
@@ -80,8 +88,9 @@ class PartitionScan {
   // `resolution_us` is the step of the clocks.
   PartitionScan(const PartitionFigures& figures, int64_t resolution_us, const std::vector<RankOf>& extra);
 
-  // Records in order; delays below `early` do not move the maximum. Requires: run.has_arrival is filled.
-  void offer(const PartitionRun& run, int64_t early);
+  // Records in order, as disorder_of takes them. Requires: run.has_arrival is filled; at most kLogBlockRows
+  // records.
+  void offer(const PartitionRun& run, int64_t early, bool far);
 
   // Once every record was offered. Takes the histograms out of `figures`; leaves the partition's name to the
   // caller.

@@ -75,7 +75,8 @@ RankSelector::RankSelector(const BucketTable& table, const std::vector<uint64_t>
     if (known) continue;
     targets_.push_back({located.bucket, located.before, {}});
     if (located.bucket.lower != located.bucket.upper) {
-      filter_ |= uint64_t{1} << (static_cast<uint32_t>(located.bucket.index) & 63U);
+      filter_[word_of(located.bucket.index)] |= bit_of(located.bucket.index);
+      wants_any_ = true;
     }
   }
 }

@@ -5,7 +5,9 @@
 // Memory:  the values of the wanted buckets (a bucket is 0.79 % wide), equal ones counted once.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -62,9 +64,12 @@ class RankSelector {
   // Give it every value again, in any order. Cost: a nanosecond for a value of no wanted bucket.
   void offer(int64_t value) {
     const DelayHistogram::BucketIndex bucket = DelayHistogram::bucket_of(value);
-    if (((filter_ >> (static_cast<uint32_t>(bucket) & 63U)) & 1U) != 0) collect(bucket, value);
+    if (may_want(bucket)) collect(bucket, value);
   }
-  bool wants_any() const { return filter_ != 0; }
+  void offer(std::span<const int64_t> values) {
+    for (const int64_t value : values) offer(value);
+  }
+  bool wants_any() const { return wants_any_; }
 
   // The exact value of a wanted rank. Requires: every value was offered.
   int64_t value(uint64_t rank);
@@ -77,7 +82,19 @@ class RankSelector {
   };
   void collect(DelayHistogram::BucketIndex bucket, int64_t value);
 
-  uint64_t filter_ = 0;  // by the low six bits of the bucket's index: most values are turned away at once
+  // By the low ten bits of the bucket's index: nearly all values of other buckets are turned away at once.
+  static constexpr size_t kFilterWords = 16;
+  static size_t word_of(DelayHistogram::BucketIndex bucket) {
+    return (static_cast<uint32_t>(bucket) / 64) % kFilterWords;
+  }
+  static uint64_t bit_of(DelayHistogram::BucketIndex bucket) {
+    return uint64_t{1} << (static_cast<uint32_t>(bucket) % 64);
+  }
+  bool may_want(DelayHistogram::BucketIndex bucket) const {
+    return (filter_[word_of(bucket)] & bit_of(bucket)) != 0;
+  }
+  std::array<uint64_t, kFilterWords> filter_{};
+  bool wants_any_ = false;
   std::vector<Target> targets_;
 };
 

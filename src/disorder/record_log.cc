@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <type_traits>
 
 #include "base/check.h"
+#include "disorder/kernels.h"
 
 namespace wrackline::disorder {
 namespace {
@@ -23,7 +23,23 @@ struct BlockHeader {
 };
 
 constexpr size_t kValueBytesMax = kLogBlockRows * sizeof(uint64_t);
+static_assert(sizeof(BlockHeader) % 8 == 0);
 constexpr size_t kBlockBytesMax = sizeof(BlockHeader) + kColumns * kValueBytesMax;
+
+void subtract_base(std::span<const int64_t> values, int64_t base, std::byte* to) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint64_t distance = static_cast<uint64_t>(values[i]) - static_cast<uint64_t>(base);
+    std::memcpy(to + i * sizeof(distance), &distance, sizeof(distance));
+  }
+}
+
+void add_base(const std::byte* from, int64_t base, std::span<int64_t> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint64_t distance = 0;
+    std::memcpy(&distance, from + i * sizeof(distance), sizeof(distance));
+    values[i] = static_cast<int64_t>(static_cast<uint64_t>(base) + distance);
+  }
+}
 
 uint8_t width_for(uint64_t distance) {
   if (distance == 0) return 0;
@@ -33,73 +49,75 @@ uint8_t width_for(uint64_t distance) {
   return 8;
 }
 
-template <class Narrow, class T>
-void pack_as(std::span<const T> values, T base, std::byte* to) {
-  // Distances are taken without a sign so that the whole int64 range has one.
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto narrow = static_cast<Narrow>(static_cast<uint64_t>(values[i]) - static_cast<uint64_t>(base));
-    std::memcpy(to + i * sizeof(Narrow), &narrow, sizeof(Narrow));
-  }
+// Columns begin at multiples of eight bytes, so that every width is aligned.
+size_t padded(size_t bytes) {
+  return (bytes + 7) / 8 * 8;
 }
 
 // Packs a column to `to` and returns its end.
-template <class T>
-std::byte* pack(std::span<const T> values, ColumnHeader& header, std::byte* to) {
-  T low = values.front();
-  T high = values.front();
-  for (const T value : values) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  header.base = static_cast<uint64_t>(low);
-  header.width = width_for(static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
+std::byte* pack(std::span<const int64_t> values, ColumnHeader& header, std::byte* to) {
+  const Extremes found = extremes(values);
+  header.base = static_cast<uint64_t>(found.min);
+  // Distances are taken without a sign so that the whole int64 range has one.
+  header.width = width_for(static_cast<uint64_t>(found.max) - static_cast<uint64_t>(found.min));
   switch (header.width) {
     case 1:
-      pack_as<uint8_t>(values, low, to);
+      narrow(values, found.min, reinterpret_cast<uint8_t*>(to));
       break;
     case 2:
-      pack_as<uint16_t>(values, low, to);
+      narrow(values, found.min, reinterpret_cast<uint16_t*>(to));
       break;
     case 4:
-      pack_as<uint32_t>(values, low, to);
+      narrow(values, found.min, reinterpret_cast<uint32_t*>(to));
       break;
     case 8:
-      pack_as<uint64_t>(values, low, to);
+      subtract_base(values, found.min, to);
       break;
     default:
       break;
   }
-  return to + values.size() * header.width;
+  return to + padded(values.size() * header.width);
 }
 
-template <class Narrow, class T>
-void unpack_as(const std::byte* from, uint64_t base, std::span<T> values) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    Narrow narrow{};
-    std::memcpy(&narrow, from + i * sizeof(Narrow), sizeof(Narrow));
-    values[i] = static_cast<T>(base + narrow);
+// Columns of other types vary seldom or not at all; they go through int64.
+template <class T>
+std::byte* pack_other(std::span<const T> values, ColumnHeader& header, std::byte* to) {
+  std::array<int64_t, kLogBlockRows> wide;
+  for (size_t i = 0; i < values.size(); ++i) wide[i] = static_cast<int64_t>(values[i]);
+  return pack(std::span<const int64_t>(wide).first(values.size()), header, to);
+}
+
+const std::byte* unpack(const std::byte* from, const ColumnHeader& header, std::span<int64_t> values) {
+  const auto base = static_cast<int64_t>(header.base);
+  switch (header.width) {
+    case 1:
+      widen(reinterpret_cast<const uint8_t*>(from), base, values);
+      break;
+    case 2:
+      widen(reinterpret_cast<const uint16_t*>(from), base, values);
+      break;
+    case 4:
+      widen(reinterpret_cast<const uint32_t*>(from), base, values);
+      break;
+    case 8:
+      add_base(from, base, values);
+      break;
+    default:
+      std::ranges::fill(values, base);
   }
+  return from + padded(values.size() * header.width);
 }
 
 template <class T>
-const std::byte* unpack(const std::byte* from, const ColumnHeader& header, std::span<T> values) {
-  switch (header.width) {
-    case 1:
-      unpack_as<uint8_t>(from, header.base, values);
-      break;
-    case 2:
-      unpack_as<uint16_t>(from, header.base, values);
-      break;
-    case 4:
-      unpack_as<uint32_t>(from, header.base, values);
-      break;
-    case 8:
-      unpack_as<uint64_t>(from, header.base, values);
-      break;
-    default:
-      std::ranges::fill(values, static_cast<T>(header.base));
+const std::byte* unpack_other(const std::byte* from, const ColumnHeader& header, std::span<T> values) {
+  if (header.width == 0) {
+    std::ranges::fill(values, static_cast<T>(header.base));
+    return from;
   }
-  return from + values.size() * header.width;
+  std::array<int64_t, kLogBlockRows> wide;
+  const std::byte* const end = unpack(from, header, std::span(wide).first(values.size()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(wide[i]);
+  return end;
 }
 
 // One decoded block.
@@ -119,15 +137,15 @@ struct Decoded {
     WRACKLINE_CHECK(n > 0 && n <= kLogBlockRows, "a block of the record log has 1 to kLogBlockRows rows");
     from = unpack(from, header.columns[kEvent], std::span(event_us).first(n));
     from = unpack(from, header.columns[kDelay], std::span(delay_us).first(n));
-    from = unpack(from, header.columns[kPartition], std::span(partition).first(n));
-    from = unpack(from, header.columns[kArrival], std::span(has_arrival).first(n));
+    from = unpack_other(from, header.columns[kPartition], std::span(partition).first(n));
+    from = unpack_other(from, header.columns[kArrival], std::span(has_arrival).first(n));
     rows = {};
     rows.event_us = std::span(event_us).first(n);
     rows.delay_us = std::span(delay_us).first(n);
     rows.partition = std::span(partition).first(n);
     rows.has_arrival = std::span(has_arrival).first(n);
     if (header.has_key != 0) {
-      from = unpack(from, header.columns[kKey], std::span(key_hash).first(n));
+      from = unpack_other(from, header.columns[kKey], std::span(key_hash).first(n));
       rows.key_hash = std::span(key_hash).first(n);
     }
     return from;
@@ -175,7 +193,7 @@ std::expected<void, std::string> RecordLog::append(const LogRows& rows) {
   const size_t n = rows.event_us.size();
   if (n == 0) return {};
   WRACKLINE_CHECK(n <= kLogBlockRows, "a block of the record log has at most kLogBlockRows rows");
-  auto room = make_room(sizeof(BlockHeader) + n * (4 * sizeof(uint64_t) + 1));
+  auto room = make_room(sizeof(BlockHeader) + kColumns * padded(n * sizeof(uint64_t)));
   if (!room) return room;
   std::byte* const start = open_.bytes.get() + open_.used;
   BlockHeader header;
@@ -186,16 +204,16 @@ std::expected<void, std::string> RecordLog::append(const LogRows& rows) {
   if (rows.partition.empty()) {
     header.columns[kPartition].base = rows.partition_all;
   } else {
-    at = pack(rows.partition, header.columns[kPartition], at);
+    at = pack_other(rows.partition, header.columns[kPartition], at);
   }
   if (rows.has_arrival.empty()) {
     header.columns[kArrival].base = rows.arrival_all ? 1 : 0;
   } else {
-    at = pack(rows.has_arrival, header.columns[kArrival], at);
+    at = pack_other(rows.has_arrival, header.columns[kArrival], at);
   }
   if (!rows.key_hash.empty()) {
     header.has_key = 1;
-    at = pack(rows.key_hash, header.columns[kKey], at);
+    at = pack_other(rows.key_hash, header.columns[kKey], at);
   }
   std::memcpy(start, &header, sizeof(header));
   open_.used += static_cast<size_t>(at - start);

@@ -1,0 +1,89 @@
+#include "disorder/kernels.h"
+
+#include <algorithm>
+
+// Sanitizers start after the code that picks a version would already need them.
+#if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && !defined(__clang__) && \
+    defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WRACKLINE_VERSIONS __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#else
+#define WRACKLINE_VERSIONS
+#endif
+
+namespace wrackline::disorder {
+namespace {
+
+int64_t wrapping_subtract(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t wrapping_add(int64_t a, uint64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + b);
+}
+
+}  // namespace
+
+WRACKLINE_VERSIONS Extremes extremes(std::span<const int64_t> values) {
+  int64_t low = values[0];
+  int64_t high = values[0];
+  uint64_t sum = 0;
+  for (const int64_t value : values) {
+    low = value < low ? value : low;
+    high = value > high ? value : high;
+    sum += static_cast<uint64_t>(value);
+  }
+  return {low, high, static_cast<int64_t>(sum)};
+}
+
+WRACKLINE_VERSIONS size_t count_below(std::span<const int64_t> values, int64_t limit) {
+  size_t count = 0;
+  for (const int64_t value : values) count += value < limit ? 1 : 0;
+  return count;
+}
+
+WRACKLINE_VERSIONS size_t count_above(std::span<const int64_t> values, int64_t limit) {
+  size_t count = 0;
+  for (const int64_t value : values) count += value > limit ? 1 : 0;
+  return count;
+}
+
+WRACKLINE_VERSIONS size_t count_outside(std::span<const int64_t> values, int64_t first, uint64_t width) {
+  size_t count = 0;
+  for (const int64_t value : values)
+    count += static_cast<uint64_t>(wrapping_subtract(value, first)) >= width ? 1 : 0;
+  return count;
+}
+
+WRACKLINE_VERSIONS bool any_far(std::span<const int64_t> values) {
+  // Beyond 2^62 the two top bits differ.
+  int64_t far = 0;
+  for (const int64_t value : values) far |= value ^ static_cast<int64_t>(static_cast<uint64_t>(value) << 1);
+  return far < 0;
+}
+
+WRACKLINE_VERSIONS void subtract(std::span<const int64_t> a, std::span<const int64_t> b, int64_t* to) {
+  for (size_t i = 0; i < a.size(); ++i) to[i] = wrapping_subtract(a[i], b[i]);
+}
+
+WRACKLINE_VERSIONS void narrow(std::span<const int64_t> values, int64_t base, uint32_t* to) {
+  for (size_t i = 0; i < values.size(); ++i)
+    to[i] = static_cast<uint32_t>(wrapping_subtract(values[i], base));
+}
+WRACKLINE_VERSIONS void narrow(std::span<const int64_t> values, int64_t base, uint16_t* to) {
+  for (size_t i = 0; i < values.size(); ++i)
+    to[i] = static_cast<uint16_t>(wrapping_subtract(values[i], base));
+}
+WRACKLINE_VERSIONS void narrow(std::span<const int64_t> values, int64_t base, uint8_t* to) {
+  for (size_t i = 0; i < values.size(); ++i) to[i] = static_cast<uint8_t>(wrapping_subtract(values[i], base));
+}
+
+WRACKLINE_VERSIONS void widen(const uint32_t* from, int64_t base, std::span<int64_t> values) {
+  for (size_t i = 0; i < values.size(); ++i) values[i] = wrapping_add(base, from[i]);
+}
+WRACKLINE_VERSIONS void widen(const uint16_t* from, int64_t base, std::span<int64_t> values) {
+  for (size_t i = 0; i < values.size(); ++i) values[i] = wrapping_add(base, from[i]);
+}
+WRACKLINE_VERSIONS void widen(const uint8_t* from, int64_t base, std::span<int64_t> values) {
+  for (size_t i = 0; i < values.size(); ++i) values[i] = wrapping_add(base, from[i]);
+}
+
+}  // namespace wrackline::disorder
