@@ -1,8 +1,7 @@
 // Text and JSON scalars to typed column values, as PostgreSQL's input functions read them.
 //
-// Used by: both parsers. A JSON string is read by the same rules as a CSV field; other JSON values only by
-// the types
-//          that they naturally are (a number into a bigint, never true into one).
+// Used by: both parsers. A JSON string is read by the same rules as a CSV field; other JSON values only by the
+//          types that they naturally are (a number into a bigint, never true into one).
 // Threads: free functions without state.
 #pragma once
 
@@ -44,16 +43,14 @@ struct JsonValue {
 // Requires: row < column.size(); `text` is valid UTF-8.
 Conversion convert_text(std::string_view text, const TimeZone* zone, Column& column, size_t row);
 
-// The same for a JSON value; null and missing become NULL. An escaped string's content is copied into
-// `arena`.
+// The same for a JSON value; null and missing become NULL. An escaped string is copied into `arena`.
 Conversion convert_json(const JsonValue& value, const TimeZone* zone, Column& column, size_t row,
                         Arena& arena);
 
 // The integer that a valid JSON number stands for: 5, 5.0 and 5e0 are the integer 5.
 Conversion integer_from_json_number(std::string_view number, int64_t& value);
 
-// Returns true if `text` is a number by JSON's grammar (no plus, no leading zeros, digits on both sides of
-// the point).
+// Returns true if `text` is a number by JSON's grammar: no plus, no leading zeros, digits around the point.
 bool is_json_number(std::string_view text);
 
 // Returns true if `value` fits an integer type of `bits` (16, 32, 64).
@@ -64,8 +61,7 @@ constexpr bool fits_bits(int64_t value, unsigned bits) {
 }
 
 Reason reason_of(Conversion conversion);
-// The Reject's detail: 'column "price": "abc" is not a bigint'. `shown` is the value as it stood in the
-// record.
+// The Reject's detail: 'column "price": "abc" is not a bigint'. `shown` is the value as the record has it.
 std::string describe(Conversion conversion, const Field& field, std::string_view shown);
 
 }  // namespace wrackline::formats

@@ -5,6 +5,9 @@
 // and not the rest of the file. Well formed means: valid UTF-8 without NUL, quotes only around whole fields
 // and doubled inside them, closed within the longest record, as many fields as the header names, no lone
 // carriage return outside quotes.
+//
+// Records on one line without doubled quotes are read many at a time (csv_line_reader.h), with the same
+// results; csv_parser_fuzz holds both ways to it.
 #pragma once
 
 #include <optional>
@@ -28,9 +31,8 @@ class CsvParser final : public Parser {
   CsvParser(const CsvParser&) = delete;
   CsvParser& operator=(const CsvParser&) = delete;
 
-  // Errors: kNotFound for a declared column that the header does not name, kData for a header that is not
-  // well formed
-  //         or names a declared column twice, kOutOfRange for one that is longer than a record may be.
+  // Errors: kNotFound for a declared column that the header does not name, kData for a header that is not well
+  //         formed or names a declared column twice, kOutOfRange for one longer than a record may be.
   Result<size_t> parse(std::string_view bytes, bool at_end, size_t rows_max, Batch& batch) override;
   int64_t records() const override { return log_.records; }
   int64_t lines() const override { return log_.lines; }

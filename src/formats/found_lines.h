@@ -39,8 +39,9 @@ struct FoundLines {
 };
 
 // Gives the lines their places in the batch, in order; `read_other(i)` adds the row or Reject of a line that
-// is not read or too long. Values of rows behind others that became none move up. Returns: how many lines
-// were not read. Requires: `space` has room for all lines.
+// is not read or too long. Values of rows behind others that became none move up.
+// Returns:  how many lines were not read.
+// Requires: `space` has room for all lines.
 size_t add_lines(const FoundLines& lines, size_t record_bytes_max, RowSpace& space, RecordLog& log,
                  Batch& batch, const std::function<void(size_t)>& read_other);
 

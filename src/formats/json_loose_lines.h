@@ -4,8 +4,8 @@
 // then either a string between the next two quotes or a bare value up to the next mark. The walk finds every
 // value's place; the values are then converted side by side, as those of templates are.
 //
-// Invariant: the walk takes only what becomes valid JSON if each of the bare values found turns out to be
-// one. Threads:   one object belongs to one thread.
+// Invariant: the walk takes only what is valid JSON if each of the bare values found turns out to be one.
+// Threads:   one object belongs to one thread.
 #pragma once
 
 #include <cstdint>

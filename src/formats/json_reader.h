@@ -5,8 +5,8 @@
 // nothing after it and nested at most kJsonDepthMax deep. Numbers keep their text, so none is ever too large
 // to be looked at. A duplicate key keeps its last value.
 //
-// Built on simdjson's On-Demand interface, which by itself checks only what is read: this reader reads
-// everything. Threads: one reader belongs to one thread.
+// Built on simdjson's On-Demand interface, which by itself checks only what is read: this reader reads all.
+// Threads: one reader belongs to one thread.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class JsonReader {
 
   // Reads `line`; false if it is not one valid object, and fault() says why.
   // Requires: kJsonPaddingBytes readable bytes after `line`.
-  // Cost: about 75 ns for a line of 110 bytes.
+  // Cost: some 200 ns for a line of 140 bytes with six fields, all of them checked.
   bool read(std::string_view line);
   // One per name, of the last line read. Views into the line, except escaped content, which lives until the
   // next read.

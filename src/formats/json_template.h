@@ -11,15 +11,16 @@
 // nothing has to be searched, and no step waits for the one before it. A value with an escape, or a line of
 // another shape, has other marks and does not compare equal.
 //
-// Why a line that compares equal is valid JSON: its literals are those of a line that was valid, a string
-// slot holds no mark (and the input's UTF-8 is checked apart), and a bare slot is converted by code that
-// takes valid values only.
+// Why a line that compares equal is valid JSON: its literals are those of a line that was valid, and nothing
+// stands between them but slots. For each literal is compared as a whole (all its pieces are seen from one
+// mark; two marks could drift apart with anything between them), all marks of the line are accounted for, and
+// slots begin and end where literals do. A string slot holds no mark, and the input's UTF-8 is checked apart.
+// A bare slot is converted by code that takes valid values only.
 //
 // Source: the idea of speculating on the structure of earlier records is that of Li et al., "Mison: A Fast
-// JSON Parser
-//         for Data Analytics", VLDB 2017, section 5, and of Bonetta, Brantner, "FAD.js: Fast JSON Data Access
-//         Using JIT-based Speculative Optimizations", VLDB 2017; the index of marks is stage 1 of Langdale,
-//         Lemire, "Parsing Gigabytes of JSON per Second", VLDB Journal 2019, section 3.1.
+//         JSON Parser for Data Analytics", VLDB 2017, section 5, and of Bonetta, Brantner, "FAD.js: Fast JSON
+//         Data Access Using JIT-based Speculative Optimizations", VLDB 2017. The index of marks is stage 1 of
+//         Langdale, Lemire, "Parsing Gigabytes of JSON per Second", VLDB Journal 2019, section 3.1.
 #pragma once
 
 #include <array>
@@ -53,8 +54,7 @@ struct LiteralPiece {
 struct TemplateSlot {
   MarkPlace begin;
   MarkPlace end;
-  bool is_string =
-      false;  // between quotes; else bare: a number, a word, or a container without any string in it
+  bool is_string = false;  // between quotes; else bare: a number, a word, a container without any string
   bool is_checked = true;  // false: a container whose inner values are slots of their own
   int field = -1;          // index of the declared column, or none
   friend bool operator==(const TemplateSlot&, const TemplateSlot&) = default;
@@ -76,8 +76,9 @@ constexpr bool is_mark(char byte) {
 }
 
 // The template of `line`, or nullopt if it has none: a backslash in it, a declared key twice, a literal
-// without a mark or longer than a mark reaches. Requires: `line` ends with its line feed, and is valid: a
-// JsonReader accepted it. Cost:     about a microsecond.
+// without a mark or longer than a mark reaches.
+// Requires: `line` ends with its line feed, and is valid: a JsonReader accepted it.
+// Cost:     about a microsecond.
 std::optional<JsonTemplate> learn_template(std::string_view line, const std::vector<Field>& fields);
 
 }  // namespace wrackline::formats

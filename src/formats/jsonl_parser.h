@@ -1,9 +1,10 @@
 // JSON lines: one object a line.
 //
-// Most lines of a stream differ from the lines before only in their values. So a line is first matched
-// against the templates learned from earlier lines (json_template.h); what matches none, or holds a value
-// that the quick converters do not take, goes through simdjson alone (json_reader.h). Both ways accept the
-// same lines and give the same values.
+// Most lines of a stream differ from the lines before only in their values. So a line is first compared with
+// the templates learned from earlier lines (json_template.h). One that fits none but is flat is walked over
+// (json_loose_lines.h). What is left, or holds a value that the quick converters do not take, goes through
+// simdjson alone (json_reader.h). All ways accept the same lines and give the same values; jsonl_parser_fuzz
+// holds them to it.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,9 @@
 // The inner loops of the quick readers, built for several levels of the machine and chosen at run time.
 //
 // All levels give the same results; the tests run each that the machine has.
-// Memory: the loops read up to kKernelReachBytes beyond the lines on both sides; whoever calls them sees to
-// it that these
-//         bytes are readable.
+// Memory: the loops read up to kKernelReachBytes beyond the lines on both sides. Whoever calls them sees to
+// it
+//         that these bytes are readable.
 #pragma once
 
 #include <array>

@@ -1,8 +1,7 @@
 // What a parser makes of a text, as lines to compare: for tests and fuzz targets only.
 //
-// Shape: a row is "row 3 line 4: [1,\"a\",null] <raw>", a reject "reject 2 line 3 unparseable 17: detail
-// <raw>", in the
-//        order of the log; an Error ends the list.
+// Shape: a row is 'row 3 line 4: [1,"a",null] <raw>', a reject 'reject 2 line 3 unparseable 17: detail <raw>',
+//        in the order of the log; an Error ends the list.
 #pragma once
 
 #include <algorithm>

@@ -18,8 +18,8 @@
 
 namespace wrackline::formats {
 
-inline constexpr size_t kPaddingBytes =
-    128;  // readable (any content) beyond the end of the bytes given to parse
+// Bytes, of any content, that are readable beyond the end of those given to parse.
+inline constexpr size_t kPaddingBytes = 128;
 
 struct ParserOptions {
   std::vector<Field> fields;                   // the declared columns
@@ -27,9 +27,9 @@ struct ParserOptions {
   size_t record_bytes_max = size_t{16} << 20;  // a longer record is a Reject(kOversize)
   char delimiter = ',';                        // CSV
   bool header = true;                          // CSV: the first record names the columns
-  std::string null_text;  // CSV: unquoted field that means NULL (default: the empty field)
-  std::string file;       // for messages
-  bool templates = true;  // false: every record takes the slow path (same results, for comparison)
+  std::string null_text;                       // CSV: what, unquoted, means NULL (default: the empty field)
+  std::string file;                            // for messages
+  bool templates = true;                       // false: records one by one, slowly; same results, to compare
 };
 
 class Parser {
@@ -39,9 +39,10 @@ class Parser {
   // Eats records from `bytes` into `batch` (appending rows and rejects) until `rows_max` records were eaten
   // or no whole record is left, and returns how many bytes it ate. `at_end`: nothing follows, so a last line
   // without a line end is a record. Eating nothing with rows_max > 0 means: give me a longer view. Blank
-  // lines are no records, but count as lines. Requires: kPaddingBytes readable bytes after the view; the view
-  // starts where the last call stopped eating. Errors: only for what stops the whole input (a CSV header
-  // without a declared column).
+  // lines are no records, but count as lines. Call it with at_end once in any case, if need be with an empty
+  // view: an oversize record may still wait for its end.
+  // Requires: kPaddingBytes readable bytes after the view; the view starts where the last call stopped eating.
+  // Errors:   only for what stops the whole input (a CSV header without a declared column).
   virtual Result<size_t> parse(std::string_view bytes, bool at_end, size_t rows_max, Batch& batch) = 0;
 
   virtual int64_t records() const = 0;  // eaten so far, rejects too: the next record's offset

@@ -1,7 +1,6 @@
 // Counts the records and lines of one log and writes their identity into batches.
 //
-// Used by: both parsers. Every record that a parser eats goes through add_row or add_reject, so none goes
-// uncounted.
+// Used by: both parsers. Every record that they eat is counted here when it becomes a row or a Reject.
 #pragma once
 
 #include <algorithm>
@@ -43,12 +42,10 @@ struct RecordLog {
   }
 };
 
-// Room in a batch's columns for the rows that a parser is about to write, so that they are not resized row by
-// row.
+// Room in a batch's columns for the rows that a parser is about to write: they are not resized row by row.
 //
-// Invariants: outside a RowSpace the needed columns have batch.rows rows; inside they have at least that many
-// more as
-//             were asked for, and rows from batch.rows on are all valid.
+// Invariants: outside a RowSpace the needed columns have batch.rows rows; inside they have room for as many
+//             more as were asked for, and the rows from batch.rows on are all valid.
 class RowSpace {
  public:
   RowSpace(const std::vector<Field>& fields, Batch& batch) : fields_(fields), batch_(batch) {}
@@ -119,8 +116,7 @@ inline std::string oversize_detail(uint64_t bytes, size_t bytes_max) {
   return format("the record has {} bytes, more than {}", bytes, bytes_max);
 }
 
-// A line that is longer than a record may be: its bytes are eaten as they come, its beginning is kept for the
-// Reject.
+// A line that is longer than a record may be: its bytes are eaten as they come, its beginning is kept.
 class OversizeLine {
  public:
   bool active() const { return active_; }

@@ -59,8 +59,8 @@ class SlotReader {
   SlotReader(const LineKernels& kernels, size_t field_count) : kernels_(kernels), dates_(field_count) {}
 
   // Each writes the values of `slot` that it can to rows `row` + line of `column` and returns the indexes of
-  // the others, which live until the next call. `line_count` is that of the chunk. Requires: an integer
-  // column; a timestamp column; the slot has at most LineTable::kLinesMax values.
+  // the others, which live until the next call. `line_count` is that of the chunk.
+  // Requires: an integer column, a timestamp column; at most LineTable::kLinesMax values.
   std::span<const uint16_t> read_integers(const Slot& slot, size_t line_count, size_t row, Column& column);
   std::span<const uint16_t> read_times(const Slot& slot, size_t field, size_t line_count, size_t row,
                                        Column& column);
