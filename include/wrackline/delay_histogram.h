@@ -1,17 +1,14 @@
-// A histogram of signed spans of time that never lies about ranks: the sketch under every delay and disorder
-// figure.
+// A histogram of signed spans of time that never lies about ranks: the sketch under every delay and disorder.
 //
 // Used by: DelayProfile, LatenessBudget; on its own by programs that measure their own delays.
-// Shape:   log-linear. A value v falls into a bucket by its sign and u = |v|: below 256 each u has its own
-// bucket, above it
-//          each power of two is cut into 128 equal buckets, so a bucket is at most 1/128 (0.79 %) as wide as
-//          its edge nearest to zero. All of int64 has a bucket: nothing is clipped, nothing overflows into
-//          "other".
+// Shape:   log-linear. A value v falls into a bucket by its sign and by u = |v|: below 256 each u has its own
+//          bucket, above it each power of two is cut into 128 equal ones, so a bucket is at most 1/128
+//          (0.79 %) as wide as its edge nearest to zero. All of int64 has a bucket: nothing is clipped,
+//          nothing overflows into "other".
 // Exact:   count, sum, the counts at bucket edges (count_at_least of a lower edge, count_at_most of an upper
-// edge), and
-//          until the first subtract also minimum and maximum. Integers only, so the same values give the same
-//          bits in any order on any machine.
-// Algebra: merge is associative and commutative; subtract undoes merge (docs/theory: invariant I17).
+//          one) and, until the first subtract, minimum and maximum. Integers only: the same values give the
+//          same bits in any order on any machine.
+// Algebra: merge is associative and commutative; subtract undoes merge.
 // Memory:  a page of 128 counters (1 KiB) for each power of two that occurs; an empty histogram has none.
 // Threads: not thread-safe.
 // Units:   whatever the values are in; here microseconds.

@@ -1,23 +1,19 @@
 // How late records are: exact quantiles of delay and of disorder, per partition and together, from one pass.
 //
 // Used by: `wrackline measure`, LatenessBudget, programs that measure their own streams.
-// Terms:   delay    = arrival time - event time of a record, signed.
-//          disorder = greatest admissible event time so far - event time of the record. The greatest so far
-//          includes the
-//                     record itself, so disorder is 0 for a record that moves the maximum, positive for one
-//                     behind it, and negative only for one that the future guard kept from moving it. Per
-//                     partition against the partition's own maximum; for "all" against the maximum over the
-//                     order in which batches are added.
-//          admissible: event time <= arrival time + max_future_skew. Without an arrival time every record is.
-//          A record before the first admissible one of its partition has no disorder and is not in those
-//          figures.
+// Terms:   delay       arrival time - event time of a record, signed.
+//          disorder    greatest admissible event time so far, the record included, - its event time. So it is
+//                      0 for a record that moves the maximum, positive for one behind it, negative only for
+//                      one that the future guard kept from moving it. Per partition against the partition's
+//                      own maximum; for "all" against the maximum over the order in which batches are added.
+//          admissible  event time <= arrival time + max_future_skew; any record without an arrival time.
+//          A record before the first admissible one has no disorder and is not in those figures.
 // Exact:   every quantile is a value that occurred: nearest rank, the smallest value with at least p percent
-// of the
-//          samples at or below it. A histogram finds the bucket; one scan of a packed log of all records
-//          finds the value.
+//          of the samples at or below it. A histogram finds the bucket; one scan of a packed log of all
+//          records finds the value.
 // Units:   microseconds since 1970-01-01T00:00:00Z, and spans of them.
 // Threads: not thread-safe.
-// Source:  docs/semantics.md section 2; docs/theory, sections 1.1 to 1.7.
+// Source:  docs/semantics.md section 2; Hahn and Meeker, "Statistical Intervals" (order statistics).
 #pragma once
 
 #include <cstddef>
@@ -66,11 +62,11 @@ class SpillFile {
 struct ProfileOptions {
   Duration max_future_skew = seconds(300);
   Duration warn_behind = seconds(86400);  // a finding names the records that arrived later than this
-  size_t memory_bytes_max = size_t{1}
-                            << 30;   // of the record log; beyond it the spill file is used, when there is one
+  // Of the record log; beyond it the spill file is used, when there is one.
+  size_t memory_bytes_max = size_t{1} << 30;
   std::shared_ptr<SpillFile> spill;  // null: everything stays in memory
-  std::string
-      time_unit;  // unit that a numeric event-time column was read in: "s" | "ms" | "us" | "ns"; empty: text
+  // The unit that a numeric event-time column was read in, "s" | "ms" | "us" | "ns"; empty for text.
+  std::string time_unit;
 };
 
 struct QuantileSet {
@@ -97,8 +93,8 @@ std::string_view to_string(Verdict verdict);  // "insufficient" ...
 struct QuantileConfidence {
   std::optional<int64_t> low_us;  // null: no finite bound
   std::optional<int64_t> high_us;
-  std::optional<double>
-      design_effect;  // null: too few samples beyond the quantile to estimate it; 1 was assumed
+  // Null: too few samples beyond the quantile to estimate it; 1 was assumed.
+  std::optional<double> design_effect;
   Verdict verdict = Verdict::kInsufficient;
 };
 
@@ -124,12 +120,13 @@ struct DelaySummary {
   std::optional<QuantileSet> delay_us;
   std::optional<QuantileSet> disorder_us;
   int64_t behind = 0;  // records strictly behind the running maximum
-  std::optional<int64_t>
-      negative;  // records with delay < 0; null when none has an arrival time. So for the next four.
-  std::optional<int64_t>
-      negative_most_us;                   // the most negative delay as a positive span, 0 when there is none
-  std::optional<int64_t> future;          // records beyond arrival + max_future_skew
-  std::optional<int64_t> clock_ahead_us;  // this clock ran ahead by at least this: proven by a negative delay
+  // The next three are null when no record has an arrival time.
+  std::optional<int64_t> negative;          // records with delay < 0
+  std::optional<int64_t> negative_most_us;  // the most negative delay as a positive span; 0: none is
+  std::optional<int64_t> future;            // records beyond arrival + max_future_skew
+  // A clock ran ahead by at least this, proven by negative delays; of 100 delays and more one percent are
+  // left out as outliers. Null: nothing is proven.
+  std::optional<int64_t> clock_ahead_us;
   std::vector<DelayMode> modes;     // one "transport", or "transport" and "offline"; empty without delays
   std::optional<int64_t> split_us;  // greatest delay of the transport mode; null when there is one mode
   QuantileConfidence disorder_p99;
@@ -154,8 +151,8 @@ struct Finding {
   Kind kind = Kind::kFuture;
   std::string partition;  // empty: found over all
   int64_t records = 0;
-  int64_t value_us =
-      0;             // kTimeZone: the offset; kClockAhead: the bound; kFuture, kFarBehind: the greatest span
+  // kTimeZone: the offset; kClockAhead: the bound; kFuture, kFarBehind: the greatest span.
+  int64_t value_us = 0;
   std::string unit;  // kWrongUnit: the unit that would fit
   std::string text;  // one or two sentences for people
 };
@@ -163,11 +160,11 @@ std::string_view to_string(Finding::Kind kind);  // "wrong_unit" ...
 
 struct ProfileReport {
   DelaySummary all;
-  std::vector<DelaySummary>
-      partitions;                 // in the order in which they were named; those without records are left out
+  // In the order in which they were named; those without records are left out.
+  std::vector<DelaySummary> partitions;
   std::vector<Finding> findings;  // the gravest first
-  int64_t resolution_us =
-      1;  // the coarsest of 1 us, 1 ms, 1 s, 1 min, 1 h, 1 day that all sampled delays are multiples of
+  // The step of the clocks: the greatest common divisor of sampled delays.
+  int64_t resolution_us = 1;
   Duration max_future_skew;
 };
 

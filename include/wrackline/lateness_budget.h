@@ -1,22 +1,22 @@
 // What watermark delay and allowed lateness recorded arrivals call for, and what each would cost.
 //
 // Used by: `wrackline budget`, programs that set their own watermark.
-// Rules:   kExact        on disorder. The scalar of a (record, window) pair is x = G - window end, with G the
-// minimum over
-//                        the partitions of their greatest admissible event time when the record came. A pair
-//                        is late iff x >= delay and goes to the ledger iff x >= delay + lateness, so one pass
-//                        answers for every choice. delay: the smallest span whose late share, upper 95 %
-//                        confidence bound, meets target_late; taken from the transport mode when delays have
-//                        two modes. lateness: the smallest span beyond which at most 1 - tail of the pairs
-//                        lie, minus delay, never negative. Without a window the scalar is the record's lag G
-//                        - t, and it is late iff lag > delay.
-//          kNearestRank  the plain recipe: of the sorted arrival delays the one at index floor(p * n), at
-//          most n - 1, for
-//                        p = 1 - target_late; lateness is the one at `tail` minus it, never negative.
+// Rules:   kExact, on disorder. The scalar of a (record, window) pair is x = G - window end, with G the
+//          minimum over the partitions of their greatest admissible event time when the record came. A pair
+//          is late iff x >= delay and goes to the ledger iff x >= delay + lateness, so one pass answers for
+//          every choice. Without a window the scalar is the record's lag G - t, and it is late iff lag >
+//          delay.
+//            delay     the smallest span whose late share, upper 95 % confidence bound, meets target_late;
+//                      taken from the transport mode when delays have two modes.
+//            lateness  the smallest span beyond which at most 1 - tail of the pairs lie, minus delay, never
+//                      negative.
+//          kNearestRank, the plain recipe: of the n sorted arrival delays the one at index floor(p * n), at
+//          most n - 1, for p = 1 - target_late; lateness is the one at `tail` minus it, never negative.
 // Exact:   predicted shares are those that the engine counts on the same records in the same order.
 // Assumes: no partition falls idle; one leaves the minimum when end_partition() says that it ended.
-// Units:   microseconds. Threads: not thread-safe.
-// Source:  docs/semantics.md sections 3, 4 and 9; docs/theory, section 2.
+// Units:   microseconds.
+// Threads: not thread-safe.
+// Source:  docs/semantics.md sections 3, 4 and 9.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ struct BudgetOptions {
   Duration window_offset;
   Duration max_future_accept = seconds(86400);  // beyond it a record goes to the ledger whatever its window
   std::optional<int64_t> keys;  // expected number of grouping keys, when no key hashes are given
-  bool transport_mode_only =
-      true;  // false: the delay is taken from all records even when delays have two modes
+  // False: the delay is taken from all records, even when delays have two modes.
+  bool transport_mode_only = true;
   int64_t bytes_per_window_state = 112;  // of one (key, window) in memory
   ProfileOptions profile;
 };

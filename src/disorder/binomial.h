@@ -48,7 +48,7 @@ double share_upper_bound(int64_t late, int64_t n, double alpha);
 
 // How much more the share of late ones varies between equal blocks of consecutive samples than independent
 // samples would: at least 1. nullopt: fewer than two blocks, or none or all are late. Source: variance of
-// block means; docs/theory, section 1.7.
+// batch means (Law, "Simulation Modeling and Analysis", section 9.5).
 struct BlockCount {
   int64_t samples = 0;
   int64_t late = 0;

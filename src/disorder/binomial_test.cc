@@ -38,7 +38,7 @@ TEST(Binomial, EndsAreCertain) {
   EXPECT_EQ(Binomial(0, 0.5).at_most(0), 1);
 }
 
-// The table of docs/theory, section 1.7: samples for a finite bound.
+// Samples for a finite bound: ceil(ln alpha / ln p), by hand.
 TEST(SampleSize, Minimum) {
   EXPECT_EQ(sample_minimum(0.99, 0.05), 299);
   EXPECT_EQ(sample_minimum(0.999, 0.05), 2995);

@@ -6,8 +6,9 @@
 // records, and both drops significant. Chosen so that heavy-tailed but one-humped distributions (log-normal,
 // Pareto, exponential, uniform) do not trip it, and an offline mode of half a percent is still found. Why not
 // Hartigan's dip test: its statistic is bounded by half the smaller mode's mass, so such a mode is invisible
-// to it, and at ten million samples any ripple is significant. Source: docs/theory, section 1.5; the test is
-// an intersection-union test (Berger 1982).
+// to it, and at ten million samples any ripple is significant.
+//
+// Source: both drops must be significant, which is an intersection-union test (Berger 1982).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@
 namespace wrackline::disorder {
 
 struct ModeSplit {
-  int64_t split =
-      0;  // greatest value of the lower mode; an upper edge of the histogram, so counts at it are exact
+  // Greatest value of the lower mode; an upper edge of the histogram, so counts at it are exact.
+  int64_t split = 0;
   double lower_peak = 0;  // where the peaks lie
   double upper_peak = 0;
   double z = 0;  // how many standard errors the shallower drop into the valley is deep

@@ -1,9 +1,10 @@
 // Regroups records by partition, so that work per partition runs over many records at a time.
 //
-// Why: with thousands of interleaved partitions each record touches another partition's histograms, and every
-// touch is a cache miss or ten. Collecting some hundred thousand records and sorting them by partition
-// (stable: a partition's records keep their order) turns that into a few misses per partition and round.
-// Blocks of one partition pass straight through. Memory: up to kRowsMax records, twice.
+// Why:    with thousands of interleaved partitions each record touches another partition's histograms, and
+//         every touch is a cache miss or ten. Collecting some hundred thousand records and sorting them by
+//         partition (stable: a partition's records keep their order) turns that into a few misses per
+//         partition and round. Blocks of one partition pass straight through.
+// Memory: up to kRowsMax records, twice.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,8 @@
 // All records of a run as packed columns, so that they can be scanned again: plain memory, then a spill file.
 //
-// Shape:   blocks of up to kBlockRows records. Each column of a block is stored as its minimum and, per
-// value, the
-//          distance from it in as many bytes (0, 1, 2, 4 or 8) as the greatest distance needs. Real streams
-//          take 8 to 10 bytes a record; a column that does not vary takes none.
+// Shape:   blocks of up to kLogBlockRows records. Each column of a block is stored as its minimum and, per
+//          value, the distance from it in as many bytes (0, 1, 2, 4 or 8) as the greatest distance needs.
+//          Real streams take 8 to 10 bytes a record; a column that does not vary takes none.
 // Owns:    its chunks of bytes; the spill file is shared with the caller.
 // Threads: not thread-safe.
 #pragma once

@@ -1,9 +1,9 @@
 // The (record, window) pairs of a record and how far behind each comes: x = G - window end.
 //
 // Without a window the record itself is judged: that is the window [t, t + 1), because lag > d is the same as
-// G - (t + 1) >= d on integers.
-// Source: docs/semantics.md sections 1 (window starts) and 4; docs/theory, section 2.2 (x grows by one slide
-// per window).
+// G - (t + 1) >= d on integers. From one window of a record to the one before it x grows by one slide.
+//
+// Source: docs/semantics.md sections 1 (window starts) and 4.
 #pragma once
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 //
 // Shape:   feed records in logged order, each with G as it stood before and after it.
 // Exact:   what the engine does on the same records, judged one by one.
-// Source:  docs/semantics.md section 4; docs/theory, sections 2.2 and 2.3.
+// Source:  docs/semantics.md section 4.
 #pragma once
 
 #include <cstdint>
