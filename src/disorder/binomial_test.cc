@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -128,6 +129,29 @@ TEST(DesignEffect, IsAboutOneForIndependentAndGrowsWithBursts) {
   EXPECT_LT(design_effect(even).value(), 2);
   EXPECT_GT(design_effect(bursts).value(), 20);
   EXPECT_GE(design_effect({{100, 50}, {100, 50}}).value(), 1);
+}
+
+// The promises, tried on samples whose truth is known: uniform values, so that the quantile p is p.
+TEST(Promise, IntervalsHoldTheTruthAtLeast95PercentOfTheTime) {
+  std::mt19937_64 random(10);
+  std::uniform_real_distribution<double> unit(0, 1);
+  constexpr int kRounds = 2000;
+  constexpr int64_t kSample = 1000;
+  const RankInterval ranks = quantile_rank_interval(kSample, 0.99, 0.05);
+  const int64_t allowed = late_allowed(kSample, 0.01, 0.05);
+  int missed = 0;
+  int broken = 0;
+  std::vector<double> values(kSample);
+  for (int round = 0; round < kRounds; ++round) {
+    for (double& value : values) value = unit(random);
+    std::ranges::sort(values);
+    const auto at = [&](int64_t rank) { return values[static_cast<size_t>(rank - 1)]; };
+    missed += at(*ranks.lower) > 0.99 || at(*ranks.upper) < 0.99 ? 1 : 0;
+    broken += 1 - at(kSample - allowed) > 0.01 ? 1 : 0;  // the true late share beyond the chosen delay
+  }
+  EXPECT_LE(missed, kRounds * 6 / 100);
+  EXPECT_LE(broken, kRounds * 6 / 100);
+  EXPECT_GT(broken, 0);  // and the bound is not a needless fortress
 }
 
 TEST(DesignEffect, NeedsSomeLateAndSomeNot) {
