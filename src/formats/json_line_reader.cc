@@ -98,8 +98,8 @@ JsonLineReader::JsonLineReader(const std::vector<Field>& fields, const TimeZone*
 // ---- learning ----
 
 void JsonLineReader::learn(std::string_view whole_line) {
-  lessons_ = std::max(lessons_, lines_seen_ / kLinesPerLesson - kLessonsMax);
-  if (lessons_ >= lines_seen_ / kLinesPerLesson) return;
+  lessons_ = std::max(lessons_, lines_seen_ / kLinesPerLesson);
+  if (lessons_ >= lines_seen_ / kLinesPerLesson + kLessonsMax) return;
   const bool full = shapes_.size() == kShapesMax;
   const auto oldest = std::min_element(shapes_.begin(), shapes_.end(), [](const Shape& a, const Shape& b) {
     return a.last_used < b.last_used;

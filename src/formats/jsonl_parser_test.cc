@@ -417,8 +417,11 @@ TEST(JsonlTemplates, AllValuesOfNumbersAndTimes) {
     const auto digits = static_cast<int>(random() % 20);
     std::string number = random() % 4 == 0 ? "-" : "";
     for (int j = 0; j <= digits; ++j) number += static_cast<char>('0' + random() % 10);
-    std::string time = format("2024-{:02}-{:02}{}{:02}:{:02}:{:02}", 1 + random() % 13, 1 + random() % 31,
-                              random() % 8 == 0 ? ' ' : 'T', random() % 25, random() % 61, random() % 61);
+    // Mostly of one date, so that the quick way knows it.
+    std::string time =
+        random() % 4 != 0 ? "2024-05-01" : format("2024-{:02}-{:02}", 1 + random() % 13, 1 + random() % 31);
+    time += random() % 8 == 0 ? ' ' : 'T';
+    time += format("{:02}:{:02}:{:02}", random() % 31, random() % 62, random() % 62);
     if (random() % 4 != 0) time += '.' + std::to_string(random()).substr(0, 1 + random() % 8);
     if (random() % 8 != 0) time += random() % 8 == 0 ? "+01:00" : "Z";
     if (random() % 8 == 0) time[random() % time.size()] = static_cast<char>(random() % 95 + ' ');

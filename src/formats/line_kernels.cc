@@ -58,12 +58,31 @@ const LineKernels& line_kernels(SimdLevel level) {
   return baseline::kKernels;
 }
 
-void remember_date(std::string_view text, int64_t midnight_us, DateMemory& memory) {
-  std::memcpy(&memory.low, text.data(), 8);
+namespace {
+
+struct DateBytes {
+  uint64_t low = 0;
   uint32_t high = 0;
-  std::memcpy(&high, text.data() + 8, 3);
-  memory.high = high;
-  memory.midnight_us = midnight_us;
+};
+
+DateBytes date_bytes(std::string_view text) {
+  constexpr size_t kHighBytes = 3;
+  DateBytes bytes;
+  std::memcpy(&bytes.low, text.data(), sizeof bytes.low);
+  std::memcpy(&bytes.high, text.data() + sizeof bytes.low, kHighBytes);
+  return bytes;
+}
+
+}  // namespace
+
+void remember_date(std::string_view text, int64_t midnight_us, DateMemory& memory) {
+  const DateBytes bytes = date_bytes(text);
+  memory = {bytes.low, bytes.high, midnight_us};
+}
+
+bool is_remembered(std::string_view text, const DateMemory& memory) {
+  const DateBytes bytes = date_bytes(text);
+  return bytes.low == memory.low && bytes.high == memory.high;
 }
 
 }  // namespace wrackline::formats

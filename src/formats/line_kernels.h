@@ -97,5 +97,7 @@ inline void prefetch_next_chunk(const char* begin, size_t size) {
 
 // Loads the date of `text` into `memory`: its first 11 bytes and its midnight. Requires: text.size() >= 11.
 void remember_date(std::string_view text, int64_t midnight_us, DateMemory& memory);
+// Returns true if `memory` has the date of `text`. Requires: text.size() >= 11.
+bool is_remembered(std::string_view text, const DateMemory& memory);
 
 }  // namespace wrackline::formats

@@ -37,6 +37,7 @@ std::span<const uint16_t> SlotReader::read_integers(const Slot& slot, size_t lin
 
 std::span<const uint16_t> SlotReader::read_times(const Slot& slot, size_t field, size_t line_count,
                                                  size_t row, Column& column) {
+  if (!slot.lines.empty()) remember_date_of(slot.text(0), field);
   int64_t* const values = values_of(slot, line_count, row, column);
   const size_t misses = kernels_.read_times(slot.rows, dates_[field], values, missed_.data());
   place_values(slot, line_count, row, column);
@@ -65,6 +66,7 @@ void SlotReader::remember_date_of(std::string_view text, size_t field) {
   constexpr int64_t kDayMicros = 86'400'000'000;
   int64_t days = 0;
   if (text.size() <= kDateBytes || text.front() == '+' || text.front() == '-') return;
+  if (is_remembered(text, dates_[field])) return;
   const char separator = text[kDateBytes];
   if (separator != 'T' && separator != ' ' && separator != 't') return;
   if (parse_date(text.substr(0, kDateBytes), days) != TimeParse::kOk) return;
