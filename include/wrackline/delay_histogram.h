@@ -150,6 +150,8 @@ class DelayHistogram {
       page = allocate_page(place.slot);
     return pages_[page + place.within];
   }
+  void count_all(std::span<const int64_t> values);
+  void add_part(std::span<const int64_t> values);
   uint64_t allocate_page(size_t slot);
   // Calls visit(Bucket) for non-empty buckets in ascending order until it returns false.
   template <class Visit>

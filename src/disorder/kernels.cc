@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+// By features: by "arch=" GCC picks a version only on the processor models that it knows by name.
 // Sanitizers start after the code that picks a version would already need them.
 #if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && !defined(__clang__) && \
     defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WRACKLINE_VERSIONS __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#define WRACKLINE_VERSIONS __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define WRACKLINE_VERSIONS
 #endif

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "disorder/binomial.h"
+#include "disorder/kernels.h"
 #include "disorder/running_max.h"
 
 namespace wrackline::disorder {
@@ -74,6 +75,14 @@ Exceedances::Tail Exceedances::tail_of(const BucketTable& table, uint64_t permil
   if (located.before + located.bucket.count < total_) return {located.bucket.upper, none};
   if (located.before > 0) return {located.bucket.lower - 1, none};
   return {};
+}
+
+void Exceedances::offer(std::span<const int64_t> values, uint64_t at) {
+  if (count_above(values, p99_.threshold) == 0) return;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] > p99_.threshold) [[unlikely]]
+      count(values[i], at + i);
+  }
 }
 
 void Exceedances::count(int64_t value, uint64_t at) {

@@ -45,11 +45,8 @@ class Exceedances {
  public:
   Exceedances() = default;
   explicit Exceedances(const BucketTable& table);
-  // `at` counts the values from 0. Cost: a compare, nearly always.
-  void offer(int64_t value, uint64_t at) {
-    if (value > p99_.threshold) [[unlikely]]
-      count(value, at);
-  }
+  // `at` counts the values before these. Cost: a compare a value, nearly always.
+  void offer(std::span<const int64_t> values, uint64_t at);
   std::optional<double> effect_p99() const { return effect(p99_); }
   // A tenth as many samples lie beyond p99.9, too few to see most bursts: what p99 shows holds for it too.
   std::optional<double> effect_p99_9() const { return std::max(effect(p99_), effect(p99_9_)); }
@@ -78,7 +75,7 @@ struct ScannedQuantity {
 
   void offer(std::span<const int64_t> values) {
     selector.offer(values);
-    for (size_t i = 0; i < values.size(); ++i) beyond.offer(values[i], seen + i);
+    beyond.offer(values, seen);
     seen += values.size();
   }
 };

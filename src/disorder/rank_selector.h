@@ -66,9 +66,7 @@ class RankSelector {
     const DelayHistogram::BucketIndex bucket = DelayHistogram::bucket_of(value);
     if (may_want(bucket)) collect(bucket, value);
   }
-  void offer(std::span<const int64_t> values) {
-    for (const int64_t value : values) offer(value);
-  }
+  void offer(std::span<const int64_t> values);
   bool wants_any() const { return wants_any_; }
 
   // The exact value of a wanted rank. Requires: every value was offered.
