@@ -1,11 +1,12 @@
 // Writes a seeded stream of bids as JSON lines or CSV: the input of the parsing and windowing benchmarks.
 //
-// Usage: bids FILE ROWS SEED [plain|spaced|epoch|shuffled|optional|mixed|csv]
+// Usage: bids FILE ROWS SEED [plain|spaced|epoch|shuffled|optional|escaped|mixed|csv]
 //   plain     one shape of line, as one producer writes it
 //   spaced    blanks after colons and commas, as Python's json module writes
 //   epoch     times as milliseconds since 1970
 //   shuffled  the keys of every line in another order: no template fits
 //   optional  the channel is absent or null at random
+//   escaped   a text with escapes in every line
 //   mixed     bids, people and auctions, as in Nexmark
 //   csv       the same rows with a header
 //
@@ -108,6 +109,8 @@ std::string line_of(const Bid& bid, std::string_view shape, std::mt19937_64& ran
     if (fate == 0) fields[3].second = "null";
     if (fate == 1) fields.erase(fields.begin() + 3);
   }
+  if (shape == "escaped")
+    fields[3].second = R"("path \/items\/)" + std::to_string(bid.channel) + R"( \"new\"")";
   if (shape == "mixed" && random() % 50 < 4) {
     const bool person = random() % 4 == 0;
     fields = {{person ? "id" : "item", std::to_string(bid.auction)},
@@ -121,7 +124,8 @@ std::string line_of(const Bid& bid, std::string_view shape, std::mt19937_64& ran
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: bids FILE ROWS SEED [plain|spaced|epoch|shuffled|optional|mixed|csv]\n");
+    std::fprintf(stderr,
+                 "usage: bids FILE ROWS SEED [plain|spaced|epoch|shuffled|optional|escaped|mixed|csv]\n");
     return 2;
   }
   const std::string_view shape = argc > 4 ? argv[4] : "plain";

@@ -100,6 +100,7 @@ JsonLineReader::JsonLineReader(const std::vector<Field>& fields, const TimeZone*
 void JsonLineReader::learn(std::string_view whole_line) {
   lessons_ = std::max(lessons_, lines_seen_ / kLinesPerLesson);
   if (lessons_ >= lines_seen_ / kLinesPerLesson + kLessonsMax) return;
+  if (whole_line.find('\\') != std::string_view::npos) return;  // has no template
   const bool full = shapes_.size() == kShapesMax;
   const auto oldest = std::min_element(shapes_.begin(), shapes_.end(), [](const Shape& a, const Shape& b) {
     return a.last_used < b.last_used;
@@ -283,11 +284,13 @@ void JsonLineReader::read_loose_lines(size_t row, Batch& batch) {
   for (size_t field = 0; field < fields_.size(); ++field) {
     const LooseLines::FieldValues& values = loose_.values(field);
     if (!values.strings.lines.empty()) read_strings(values.strings.slot(chunk), field, row, batch);
+    if (!values.escaped.lines.empty()) read_escaped(values.escaped.slot(chunk), field, row, batch);
     if (!values.bare.lines.empty()) read_bare(values.bare.slot(chunk), field, row, batch);
   }
-  for (size_t first = 0; first < loose_.unwanted().lines.size(); first += FoundLines::kMax) {
-    check_bare(loose_.unwanted().slot(chunk, first));
+  for (size_t first = 0; first < loose_.unwanted_bare().lines.size(); first += FoundLines::kMax) {
+    check_bare(loose_.unwanted_bare().slot(chunk, first));
   }
+  check_escaped(loose_.unwanted_escaped());
   for (size_t i = 0; i < loose_.lines().size(); ++i) {
     for (uint64_t absent = loose_.absent()[i]; absent != 0; absent &= absent - 1) {
       batch.columns[static_cast<size_t>(std::countr_zero(absent))].set_null(row + loose_.lines()[i]);
@@ -309,6 +312,15 @@ void JsonLineReader::read_strings(const Slot& slot, size_t field, size_t row, Ba
     for (size_t i = 0; i < slot.lines.size(); ++i) {
       read_one(string_value(slot.text(i)), slot.lines[i], field, row, batch);
     }
+  }
+}
+
+void JsonLineReader::read_escaped(const Slot& slot, size_t field, size_t row, Batch& batch) {
+  for (size_t i = 0; i < slot.lines.size(); ++i) {
+    JsonValue value = string_value(slot.text(i));
+    value.escaped = true;
+    if (!unescaper_.unescape(slot.text(i), value.content)) value.kind = JsonKind::kMissing;
+    read_one(value, slot.lines[i], field, row, batch);
   }
 }
 
@@ -345,6 +357,16 @@ void JsonLineReader::read_one(const JsonValue& value, size_t line, size_t field,
 void JsonLineReader::check_bare(const Slot& slot) {
   for (const uint16_t i : slots_.find_others(slot)) {
     if (!is_bare_value(slot.text(i))) lines_.is_read[slot.lines[i]] = false;
+  }
+}
+
+// Nor may a string that no column wants have an escape that is none.
+void JsonLineReader::check_escaped(const PlacedValues& values) {
+  for (size_t i = 0; i < values.lines.size(); ++i) {
+    const size_t begin = values.places[2 * i];
+    const std::string_view text = lines_.chunk.substr(begin, values.places[2 * i + 1] - begin);
+    std::string_view content;
+    if (!unescaper_.unescape(text, content)) lines_.is_read[values.lines[i]] = false;
   }
 }
 

@@ -17,6 +17,7 @@
 #include "formats/convert.h"
 #include "formats/found_lines.h"
 #include "formats/json_loose_lines.h"
+#include "formats/json_reader.h"
 #include "formats/json_template.h"
 #include "formats/line_kernels.h"
 #include "formats/slot_reader.h"
@@ -73,10 +74,12 @@ class JsonLineReader {
   void read_shape(const Shape& shape, size_t row, Batch& batch);
   void read_loose_lines(size_t row, Batch& batch);
   void read_strings(const Slot& slot, size_t field, size_t row, Batch& batch);
+  void read_escaped(const Slot& slot, size_t field, size_t row, Batch& batch);
   void read_bare(const Slot& slot, size_t field, size_t row, Batch& batch);
   void read_containers(const Slot& slot, size_t field, size_t row, Batch& batch);
   void read_one(const JsonValue& value, size_t line, size_t field, size_t row, Batch& batch);
   void check_bare(const Slot& slot);
+  void check_escaped(const PlacedValues& values);
 
   const std::vector<Field>& fields_;
   const TimeZone* zone_;
@@ -88,6 +91,7 @@ class JsonLineReader {
   int64_t lessons_ = 0;  // taken
   LooseLines loose_;
   SlotReader slots_;
+  JsonUnescaper unescaper_;
 
   // The chunk looked at last.
   std::vector<uint16_t> marks_;

@@ -19,10 +19,9 @@ class LooseLines::Walk {
   bool eat(char wanted) { return chunk_[at_++] == wanted; }
 
   bool eat_key(std::string_view& key) {
-    size_t begin = 0;
-    size_t end = 0;
-    if (!eat_string(begin, end)) return false;
-    key = {chunk_ + begin, end - begin};
+    Found name;
+    if (!eat_string(name) || name.is_escaped) return false;
+    key = {chunk_ + name.begin, name.end - name.begin};
     skip_spaces();
     if (!eat(':')) return false;
     skip_spaces();
@@ -48,17 +47,24 @@ class LooseLines::Walk {
  private:
   bool at_quote() const { return at_ == marks_[mark_] && chunk_[at_] == '"'; }
 
-  bool eat_string(size_t& begin, size_t& end) {
-    if (!at_quote() || mark_ + 1 >= line_feed_mark_) return false;
-    begin = at_ + 1;
-    end = marks_[mark_ + 1];
-    at_ = end + 1;
-    mark_ += 2;
-    return chunk_[end] == '"';
+  // Eats a string with its quotes. A mark behind a backslash is escaped by it and ends nothing.
+  bool eat_string(Found& string) {
+    if (!at_quote()) return false;
+    string.begin = at_ + 1;
+    size_t mark = mark_ + 1;
+    for (; mark < line_feed_mark_ && chunk_[marks_[mark]] == '\\'; ++mark) {
+      string.is_escaped = true;
+      if (marks_[mark + 1] == marks_[mark] + 1) ++mark;
+    }
+    if (mark >= line_feed_mark_ || chunk_[marks_[mark]] != '"') return false;
+    string.end = marks_[mark];
+    at_ = string.end + 1;
+    mark_ = mark + 1;
+    return true;
   }
 
   bool eat_string_value(Found& value, bool& last) {
-    if (!eat_string(value.begin, value.end)) return false;
+    if (!eat_string(value)) return false;
     skip_spaces();
     last = chunk_[at_] == '}';
     return eat(last ? '}' : ',');
@@ -108,9 +114,11 @@ LooseLines::LooseLines(const std::vector<Field>& fields)
 void LooseLines::clear() {
   lines_.clear();
   absent_.clear();
-  unwanted_.clear();
+  unwanted_bare_.clear();
+  unwanted_escaped_.clear();
   for (FieldValues& values : values_) {
     values.strings.clear();
+    values.escaped.clear();
     values.bare.clear();
   }
 }
@@ -156,23 +164,24 @@ bool LooseLines::find_values(Walk& walk) {
       if ((found_fields_ & bit) != 0) return false;
       found_fields_ |= bit;
     }
-    if (value.field >= 0 || !value.is_string) found_.push_back(value);
+    if (value.field >= 0 || !value.is_string || value.is_escaped) found_.push_back(value);
   }
   return walk.eat_line_end();
+}
+
+// Where the value belongs.
+PlacedValues* LooseLines::values_for(const Found& found) {
+  if (found.field < 0) return found.is_escaped ? &unwanted_escaped_ : &unwanted_bare_;
+  FieldValues& values = values_[static_cast<size_t>(found.field)];
+  if (found.is_escaped) return &values.escaped;
+  return found.is_string ? &values.strings : &values.bare;
 }
 
 bool LooseLines::add_line(const char* chunk, std::span<const uint16_t> marks, LineStart start,
                           size_t line_feed_mark, size_t line) {
   Walk walk(chunk, marks, start, line_feed_mark);
   if (!usable_ || !find_values(walk)) return false;
-  for (const Found& found : found_) {
-    if (found.field < 0) {
-      unwanted_.add(line, found.begin, found.end);
-    } else {
-      FieldValues& values = values_[static_cast<size_t>(found.field)];
-      (found.is_string ? values.strings : values.bare).add(line, found.begin, found.end);
-    }
-  }
+  for (const Found& found : found_) values_for(found)->add(line, found.begin, found.end);
   lines_.push_back(static_cast<uint16_t>(line));
   absent_.push_back(needed_ & ~found_fields_);
   return true;

@@ -1,10 +1,13 @@
-// Lines that fit no template but are flat: their keys in any order, some of them absent, without escapes.
+// Lines that fit no template but are flat: their keys in any order, some of them absent, strings with
+// escapes.
 //
 // A flat object is a walk over its marks (json_template.h): between two quotes is a key, behind it a colon,
 // then either a string between the next two quotes or a bare value up to the next mark. The walk finds every
 // value's place; the values are then converted side by side, as those of templates are.
 //
-// Invariant: the walk takes only what is valid JSON if each of the bare values found turns out to be one.
+// Invariant: the walk takes only what is valid JSON if each of the bare values and escaped strings that it
+// found
+//            turns out to be valid.
 // Threads:   one object belongs to one thread.
 #pragma once
 
@@ -25,6 +28,7 @@ class LooseLines {
 
   struct FieldValues {
     PlacedValues strings;
+    PlacedValues escaped;  // strings with a backslash
     PlacedValues bare;
   };
 
@@ -42,13 +46,16 @@ class LooseLines {
   std::span<const uint16_t> lines() const { return lines_; }
   std::span<const uint64_t> absent() const { return absent_; }
   const FieldValues& values(size_t field) const { return values_[field]; }
-  const PlacedValues& unwanted() const { return unwanted_; }  // bare values of other keys
+  // Values of other keys that still have to be valid.
+  const PlacedValues& unwanted_bare() const { return unwanted_bare_; }
+  const PlacedValues& unwanted_escaped() const { return unwanted_escaped_; }
 
  private:
   // A value of the line being walked.
   struct Found {
     int field = -1;
     bool is_string = false;
+    bool is_escaped = false;
     size_t begin = 0;
     size_t end = 0;
   };
@@ -63,6 +70,7 @@ class LooseLines {
   size_t slot_of(uint64_t head, size_t size) const;
   int find_field(std::string_view key) const;
   bool find_values(Walk& walk);
+  PlacedValues* values_for(const Found& found);
 
   std::vector<Name> names_;  // open addressing, a power of two
   uint64_t needed_ = 0;      // bits of the needed columns
@@ -73,7 +81,8 @@ class LooseLines {
   std::vector<uint16_t> lines_;
   std::vector<uint64_t> absent_;
   std::vector<FieldValues> values_;
-  PlacedValues unwanted_;
+  PlacedValues unwanted_bare_;
+  PlacedValues unwanted_escaped_;
 };
 
 }  // namespace wrackline::formats

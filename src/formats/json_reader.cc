@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/check.h"
 #include "base/text.h"
 
 namespace wrackline::formats {
@@ -296,6 +297,27 @@ bool JsonReader::is_valid(std::string_view text) {
   const size_t size = impl_->copy.size();
   impl_->copy.append(kJsonPaddingBytes, ' ');
   return impl_->read(std::string_view(impl_->copy.data(), size)) && impl_->fields == 1;  // not '1,"":2'
+}
+
+struct JsonUnescaper::Impl {
+  ondemand::parser parser;
+  std::vector<uint8_t> room;
+};
+
+JsonUnescaper::JsonUnescaper() : impl_(std::make_unique<Impl>()) {
+  WRACKLINE_CHECK(impl_->parser.allocate(kJsonPaddingBytes) == simdjson::SUCCESS,
+                  "no memory for a JSON parser");
+}
+JsonUnescaper::~JsonUnescaper() = default;
+JsonUnescaper::JsonUnescaper(JsonUnescaper&&) noexcept = default;
+JsonUnescaper& JsonUnescaper::operator=(JsonUnescaper&&) noexcept = default;
+
+bool JsonUnescaper::unescape(std::string_view text, std::string_view& content) {
+  const size_t room = text.size() + kJsonPaddingBytes;
+  if (impl_->room.size() < room) impl_->room.resize(2 * room);
+  uint8_t* out = impl_->room.data();
+  const ondemand::raw_json_string raw(reinterpret_cast<const uint8_t*>(text.data()));
+  return impl_->parser.unescape(raw, out).get(content) == simdjson::SUCCESS && is_utf8(content);
 }
 
 bool is_utf8(std::string_view text) {

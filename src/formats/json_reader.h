@@ -51,6 +51,23 @@ class JsonReader {
   std::unique_ptr<Impl> impl_;
 };
 
+// Reads the escapes of strings, as JsonReader does.
+class JsonUnescaper {
+ public:
+  JsonUnescaper();
+  ~JsonUnescaper();
+  JsonUnescaper(JsonUnescaper&&) noexcept;
+  JsonUnescaper& operator=(JsonUnescaper&&) noexcept;
+
+  // What a string says whose text, a quote behind it, stands between quotes; valid until the next call.
+  // False: an escape is not valid. Requires: kJsonPaddingBytes readable bytes after `text`.
+  bool unescape(std::string_view text, std::string_view& content);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 // Returns true if `text` is valid UTF-8. As is_valid_utf8, at the speed of the machine's vectors.
 bool is_utf8(std::string_view text);
 

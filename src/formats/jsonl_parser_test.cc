@@ -455,6 +455,27 @@ TEST(JsonlTemplates, ShuffledAndAbsentKeys) {
   expect_as_slow(options_with(kBidFields), text);
 }
 
+TEST(JsonlTemplates, Escapes) {
+  std::string text;
+  const std::vector<std::string> parts = {
+      "\\\"", "\\\\",  "\\/",  "\\n", "\\u00e9", "\\ud83d\\ude00", "\\ud83d", "\\udc00", "\\u0000",
+      "\\x",  "\\u12", "\\\t", "\\",  "x",       "\xC3\xA9",       ",",       "}",       "",
+      "{",    "\":\"", "\\u"};
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 6000; ++i) {
+    std::string value;
+    for (size_t left = random() % 4; left > 0; --left)
+      value += parts[random() % (i % 2 == 0 ? 6 : parts.size())];
+    text += format(
+        "{{\"auction\":{},\"channel\":\"{}\",\"other\":\"{}\",\"date_time\":\"2024-05-01T12:00:00Z\"}}\n", i,
+        random() % 2 == 0 ? value : "c", random() % 2 == 0 ? value : "o");
+  }
+  expect_as_slow(options_with(kBidFields), text);
+  std::vector<Field> json = kBidFields;
+  json[2].type = Type::json();
+  expect_as_slow(options_with(json), text);
+}
+
 TEST(JsonlTemplates, InvalidUtf8IsFoundInLinesThatFit) {
   std::string text = bids(":", ",", "\n", 300);
   for (size_t at = 5000; at + 5000 < text.size(); at += 997) {
