@@ -24,13 +24,17 @@ struct RecordTimes {
   std::vector<int64_t> arrival_us;
   std::vector<uint8_t>
       arrival_read;                // 0: the record has no arrival time of its own; arrival_us is the clock's
-  std::vector<uint8_t> usable;     // 0: the row is in set_aside
+  std::vector<uint8_t> usable;     // 0: the row is in set_aside or in duplicates
   std::vector<uint8_t> has_event;  // 0: no event time could be read
   std::vector<PartitionIndex> partitions;
   std::vector<int64_t> progress_before;   // G before each row, and after the last: batch.rows + 1 elements
   std::vector<int64_t> watermark_before;  // W likewise; non-decreasing
   std::vector<uint8_t> after_idle;  // empty, or 1 where the row's partition came back from idleness behind W
   std::vector<SetAside> set_aside;  // in row order
+  // Rows whose id was seen before with the same content, in row order. Such a row has usable[row] == 0 and is
+  // not in set_aside: it is no loss, it has been counted once already. Filled by judge(), so only for the
+  // rows that have been judged. The same id with other content is set aside with Reason::kConflict.
+  std::vector<uint32_t> duplicates;
   PartitionIndex reject_partition = 0;  // the partition that the batch's rejects count in
   bool arrival_known = false;           // false: arrival_us is this machine's clock, read once for the tick
 
