@@ -25,7 +25,8 @@ class Count : public Aggregate {
   size_t state_bytes() const override { return sizeof(int64_t); }
 
   void update(StateRows states, std::span<const uint32_t> groups, std::span<const uint32_t> rows,
-              const Column* argument, Arena&, RowErrors&) const override {
+              const AggregateInput& input, Arena&, RowErrors&) const override {
+    const Column* argument = input.argument;
     if (argument == nullptr || !argument->has_nulls()) {
       for (const uint32_t group : groups) ++count(states.at(group));
       return;
@@ -65,7 +66,8 @@ class Accumulator : public Aggregate {
   size_t state_bytes() const override { return sizeof(State); }
 
   void update(StateRows states, std::span<const uint32_t> groups, std::span<const uint32_t> rows,
-              const Column* argument, Arena& arena, RowErrors& errors) const override {
+              const AggregateInput& input, Arena& arena, RowErrors& errors) const override {
+    const Column* argument = input.argument;
     WRACKLINE_CHECK(argument != nullptr && groups.size() == rows.size(),
                     "an aggregate needs a value for every row");
     const Input* values = argument->values<Input>().data();

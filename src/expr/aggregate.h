@@ -33,6 +33,27 @@ struct StateRows {
   std::byte* at(size_t group) const { return base + group * stride; }
 };
 
+// Where the records of a batch stand in event time and in their logs.
+// Shape: one element per row of the batch; `partitions` one per row, or exactly one for all of them.
+struct RowOrder {
+  std::span<const int64_t> event_us;
+  std::span<const uint32_t> partitions;  // PartitionIndex: a number that stays the partition's own
+  std::span<const int64_t> offsets;      // in the partition's log
+
+  uint32_t partition(size_t row) const { return partitions.size() == 1 ? partitions[0] : partitions[row]; }
+};
+
+// What an aggregate reads of a batch. An argument alone converts to it.
+struct AggregateInput {
+  AggregateInput(const Column* column) : argument(column) {}  // NOLINT(google-explicit-constructor)
+  AggregateInput(const Column* column, std::span<const Column* const> keys, const RowOrder* rows)
+      : argument(column), sort_keys(keys), order(rows) {}
+
+  const Column* argument = nullptr;               // null for count(*)
+  std::span<const Column* const> sort_keys = {};  // of ORDER BY in the call, as many as make_aggregate had
+  const RowOrder* order = nullptr;                // may be null unless needs_row_order()
+};
+
 class Aggregate {
  public:
   virtual ~Aggregate() = default;
@@ -43,13 +64,15 @@ class Aggregate {
   // own nothing: text they keep, and sums too wide for the state, lie in the arena given to update() or
   // merge(), and last as long as that arena.
   virtual size_t state_bytes() const = 0;
+  // True if the result depends on where a record stands: update() then needs AggregateInput::order.
+  virtual bool needs_row_order() const { return false; }
 
-  // Adds rows[i] of `argument` to the state of groups[i], for all i. `argument` is null for count(*).
+  // Adds rows[i] of the input to the state of groups[i], for all i.
   // Errors: a row that would take the running result out of its type (a sum(double precision) beyond 1.8e308,
   // a sum(numeric) beyond 38 digits) is listed and not added, so that one absurd value cannot stop a job.
   // Cost: one plain loop per call; no allocation but in `arena`.
   virtual void update(StateRows states, std::span<const uint32_t> groups, std::span<const uint32_t> rows,
-                      const Column* argument, Arena& arena, RowErrors& errors) const = 0;
+                      const AggregateInput& input, Arena& arena, RowErrors& errors) const = 0;
   // Adds the state `from` to the state `into`; text is copied into `arena`. Both are states of this
   // aggregate.
   virtual void merge(std::byte* into, const std::byte* from, Arena& arena) const = 0;

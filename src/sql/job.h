@@ -63,6 +63,7 @@ struct AggregateCall {
   std::shared_ptr<const expr::Aggregate> aggregate;
   expr::ExprPtr argument;  // null for count(*)
   expr::ExprPtr filter;    // FILTER (WHERE ...), or null
+  std::vector<expr::ExprPtr> sort_keys = {};  // ORDER BY in the call, over the source's fields
 };
 
 struct ViewColumn {
@@ -83,6 +84,7 @@ struct ViewSpec {
   std::vector<std::string> key_names;  // column name or printed expression, for the ledger's key object
   std::vector<AggregateCall> aggregates;
   std::vector<ViewColumn> columns;  // the SELECT list in order
+  expr::ExprPtr having;             // boolean over the same row as ViewColumn, or null
   LatePolicy late = LatePolicy::kCorrect;
   Duration allowed_lateness;
   std::optional<Duration> ledger_horizon;  // nullopt: unlimited
