@@ -160,6 +160,24 @@ void GroupTable::find_or_insert(const EncodedKeys& keys, std::span<uint32_t> gro
   }
 }
 
+void GroupTable::export_keys(std::span<const uint32_t> groups, EncodedKeys& out) const {
+  out.count = groups.size();
+  out.integers.clear();
+  out.bytes.clear();
+  out.nulls.clear();
+  if (shape_ == KeyShape::kNone) return;
+  if (has_null_group_) out.nulls.resize(groups.size());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const bool null = is_null_key(groups[i]);
+    if (has_null_group_) out.nulls[i] = null;
+    if (shape_ == KeyShape::kInteger) {
+      out.integers.push_back(null ? 0 : integer_key(groups[i]));
+    } else {
+      out.bytes.push_back(null ? std::string_view() : bytes_key(groups[i]));
+    }
+  }
+}
+
 void GroupTable::sorted_groups(std::vector<uint32_t>& order) const {
   order.resize(size_);
   for (uint32_t i = 0; i < size_; ++i) order[i] = i;

@@ -54,6 +54,10 @@ class GroupTable {
     return {key.data, key.size};
   }
 
+  // The keys of some groups as encode() would give them, to find the same groups in another table. They point
+  // into this table.
+  void export_keys(std::span<const uint32_t> groups, EncodedKeys& out) const;
+
   // Every group in the order of keys: integers by value, bytes by memcmp, NULL last.
   void sorted_groups(std::vector<uint32_t>& order) const;
   // The same for some groups.

@@ -1,0 +1,89 @@
+#include "operators/grouping.h"
+
+#include <numeric>
+
+namespace wrackline {
+namespace {
+
+std::vector<Type> key_types(const ViewOptions& options) {
+  std::vector<Type> types;
+  for (const expr::Expr* key : options.keys) types.push_back(key->type);
+  return types;
+}
+
+}  // namespace
+
+Grouping::Grouping(const ViewOptions& options) : calls_(options.aggregates), codec_(key_types(options)) {
+  for (const ViewOptions::Call& call : calls_) {
+    offsets_.push_back(state_bytes_);
+    state_bytes_ += call.aggregate->state_bytes();
+  }
+}
+
+void Grouping::merge(std::byte* into, const std::byte* from, Arena& arena) const {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    calls_[i].aggregate->merge(into + offsets_[i], from + offsets_[i], arena);
+  }
+}
+
+std::span<const uint32_t> GroupWriter::find(state::GroupTable& table, const InputColumns& columns,
+                                            std::span<const uint32_t> rows) {
+  grouping_.codec().encode(columns.keys, rows, encoded_);
+  groups_.resize(rows.size());
+  table.find_or_insert(encoded_, groups_);
+  return groups_;
+}
+
+std::span<const uint32_t> GroupWriter::add(state::GroupTable& table, const InputColumns& columns,
+                                           std::span<const uint32_t> rows, expr::RowErrors& errors) {
+  find(table, columns, rows);
+  update({table.states(), table.stride()}, table.arena(), columns, groups_, rows, errors);
+  return groups_;
+}
+
+void GroupWriter::update(expr::StateRows states, Arena& arena, const InputColumns& columns,
+                         std::span<const uint32_t> groups, std::span<const uint32_t> rows,
+                         expr::RowErrors& errors) {
+  for (size_t i = 0; i < grouping_.count(); ++i) {
+    const expr::Aggregate& aggregate = grouping_.aggregate(i);
+    const expr::StateRows own{states.base + grouping_.offset(i), states.stride};
+    const Column* filter = columns.filters[i];
+    if (filter == nullptr) {
+      aggregate.update(own, groups, rows, columns.arguments[i], arena, errors);
+      continue;
+    }
+    filtered_rows_.clear();
+    filtered_groups_.clear();
+    const std::span<const uint8_t> keep = filter->values<uint8_t>();
+    for (size_t k = 0; k < rows.size(); ++k) {
+      if (keep[rows[k]] == 0 || filter->is_null(rows[k])) continue;
+      filtered_rows_.push_back(rows[k]);
+      filtered_groups_.push_back(groups[k]);
+    }
+    aggregate.update(own, filtered_groups_, filtered_rows_, columns.arguments[i], arena, errors);
+  }
+}
+
+std::span<const uint32_t> GroupWriter::merge(state::GroupTable& into, state::GroupTable& from,
+                                             std::span<const uint32_t> groups) {
+  from.export_keys(groups, encoded_);
+  groups_.resize(groups.size());
+  into.find_or_insert(encoded_, groups_);
+  for (size_t i = 0; i < grouping_.count(); ++i) {
+    const expr::Aggregate& aggregate = grouping_.aggregate(i);
+    std::byte* const to = into.states() + grouping_.offset(i);
+    const std::byte* const source = from.states() + grouping_.offset(i);
+    for (size_t k = 0; k < groups.size(); ++k) {
+      aggregate.merge(to + groups_[k] * into.stride(), source + groups[k] * from.stride(), into.arena());
+    }
+  }
+  return groups_;
+}
+
+std::span<const uint32_t> GroupWriter::merge_all(state::GroupTable& into, state::GroupTable& from) {
+  all_.resize(from.size());
+  std::iota(all_.begin(), all_.end(), 0U);
+  return merge(into, from, all_);
+}
+
+}  // namespace wrackline
