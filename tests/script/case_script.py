@@ -1,8 +1,9 @@
-"""Reads the scripts of this folder, *.case, and turns one into a job and its input.
+"""Reads scripts, *.case, and turns one into a job and its input.
 
-A script restates one case of the table in docs/cases.md: what happens, and what must come of it.
+A script says what happens, and what must come of it; play.py plays it in many worlds. tests/cases holds those of the table in
+docs/cases.md, tests/script those that state the law.
 
-    # case: C01
+    # case: C01                      or a section of docs/semantics.md
     # name: a record for a closed window goes to the ledger
     # area: late routing
     delay 0 ms                       options, one a line; those that are left out keep Wrackline's default
@@ -11,16 +12,21 @@ A script restates one case of the table in docs/cases.md: what happens, and what
       p1 a 5000 = 7 @ 60000          partition p1 (default p0), value 7, arrival time 60000
       3 x a 0 +100 @ 0 +50           three records, each 100 later than the one before and arriving 50 later
       line {"k":"a","t":null}        a line as it is; an object gets its arrival time
+      watermark 20000                moves the watermark there, exactly; then records move nothing themselves
+      > a [0, 10000) 1 2             a row that the steps since the last such line must publish, and
+      >                              no row at all
       end                            end of input: open windows are published; without it they are held
-    expect                           rows: key, window, version, value; revisions also say so
+    expect                           rows: key, window, version, value; others than on time say so
       a [0, 10000) 1 2
       a [0, 10000) 2 3 correction
+      a [0, 10000) 2 3 retract
     ledger                           entries: partition, key, event time, reason, then window and lateness
       p0 a 4000 late [0, 10000) by 2000
     balance read 4, accepted 3       counters of the view
     watermark 12000                  at the end of an input that is held
 
-Options: window, offset, delay, lateness, late, select, where, unit (of times in records: s, ms, us, ns), times (unit of
+Windows: 10 s, hop 5 s 10 s (slide and size), cumulate 2 s 10 s (step and size), session 10 s (gap).
+Options: window, offset, zone, delay, lateness, late, select, where, unit (of times in records: s, ms, us, ns), times (unit of
 times in expectations: ms or us), column NAME TYPE, source NAME = VALUE, view NAME = VALUE, partition column, order read,
 ticks N..., host_zone NAME..., mtime FILE SECONDS. Further sections: watermarks (after each record), changelog (lines of a
 changelog sink), refused (what the refusal says), explains (what `check` says), warns (what the run says), and
@@ -31,15 +37,19 @@ import pathlib
 import re
 
 SECTIONS = ("push", "expect", "ledger", "changelog", "refused", "explains", "warns", "measure", "budget")
-SETTINGS = ("window", "offset", "delay", "lateness", "late", "select", "where", "unit", "times", "order", "partition")
+SETTINGS = ("window", "offset", "zone", "delay", "lateness", "late", "select", "where", "unit", "times", "order", "partition")
 PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
+KINDS = {"hop": 2, "cumulate": 2, "session": 1}  # and how many spans they take
+AHEAD_S = 100  # with a watermark that is moved, records claim to have arrived so long before they happened, and so move nothing
 ARRIVAL_S = 4_000_000_000  # later than every event time of the cases, so that no guard against the future sees them
 
 NUMBER = r"[-+]?\d+"
 RECORD = re.compile(rf"(?:(?P<count>\d+) x )?(?:(?P<partition>p\d+) )?(?P<key>\S+) (?P<time>{NUMBER})(?: \+(?P<step>\d+))?"
                     rf"(?: = (?P<value>\S+))?(?: @ (?P<arrival>{NUMBER})(?: \+(?P<arrival_step>\d+))?)?")
 LINE = re.compile(r"(?:(?P<partition>p\d+) )?line (?P<text>.*)")
-ROW = re.compile(rf"(?P<key>\S+) \[(?P<start>{NUMBER}), (?P<end>{NUMBER})\) (?P<version>\d+) (?P<value>\S+)(?P<correction> correction)?")
+ROW = re.compile(rf"(?P<key>\S+) \[(?P<start>{NUMBER}), (?P<end>{NUMBER})\) (?P<version>\d+) (?P<value>\S+)"
+                 r"(?: (?P<status>correction|retract|early|drain))?")
+SPAN = re.compile(r"-?\d+(?:\.\d+)? [a-z]+")
 ENTRY = re.compile(rf"(?P<partition>\S+) (?P<key>\S+) (?P<time>{NUMBER}|-) (?P<reason>[a-z_]+)(?P<windows>.*)")
 MISSED = re.compile(rf"\[({NUMBER}), ({NUMBER})\) by (\d+)")
 
@@ -47,8 +57,9 @@ MISSED = re.compile(rf"\[({NUMBER}), ({NUMBER})\) by (\d+)")
 class Record:
     """One line of the input. `time` and `value` are None where the line was written as it is."""
 
-    def __init__(self, partition, text, key=None, time=None, value=None, arrival=None):
+    def __init__(self, partition, text, key=None, time=None, value=None, arrival=None, moves=False):
         self.partition, self.text, self.key, self.time, self.value, self.arrival = partition, text, key, time, value, arrival
+        self.moves = moves  # only moves the watermark
 
 
 def matched(pattern, line, where):
@@ -59,18 +70,20 @@ def matched(pattern, line, where):
 
 
 class Script:
-    def __init__(self, path):
+    """What stands in one file, or in `text` under the name `path`."""
+
+    def __init__(self, path, text=None):
         self.path = pathlib.Path(path)
         self.head, self.options, self.lines = {}, {}, {}
         self.columns = {"k": "text", "p": "text", "t": "bigint", "arr": "bigint", "v": "bigint"}
         self.source, self.view, self.balance, self.mtimes = {}, {}, {}, {}
         self.ticks, self.host_zones, self.watermark, self.watermarks, self.commands = None, [None], None, None, []
         section = None
-        for number, line in enumerate(self.path.read_text().splitlines(), start=1):
+        for number, line in enumerate((self.path.read_text() if text is None else text).splitlines(), start=1):
             where = f"{self.path.name}:{number}"
             if line.startswith("# ") and section is None and ": " in line:
-                name, _, text = line[2:].partition(": ")
-                self.head[name] = text
+                name, _, value = line[2:].partition(": ")
+                self.head[name] = value
             elif not line.strip() or line.startswith("#"):
                 continue
             elif line.startswith("  "):
@@ -82,7 +95,10 @@ class Script:
         for needed in ("case", "name", "area"):
             if not self.head.get(needed):
                 raise ValueError(f"{self.path.name}: has no line '# {needed}: ...'")
-        self.end = False
+        self.end, self.checks = False, []  # a check is (how many records came before it, rows)
+        self.moved = any(line.startswith("watermark ") for _, line in self.lines.get("push", []))
+        if self.moved:
+            self.columns["moves"] = "boolean"
         self.records = list(self.read_records())
         self.rows = [self.read_row(line, where) for where, line in self.lines.get("expect", [])]
         self.entries = [self.read_entry(line, where) for where, line in self.lines.get("ledger", [])]
@@ -127,10 +143,21 @@ class Script:
     def read_records(self):
         per_second, written = PER_SECOND[self.options.get("unit", "ms")], 0
         for where, line in self.lines.get("push", []):
+            if line.startswith(">"):
+                if not self.checks or self.checks[-1][0] != (written, self.end):
+                    self.checks.append(((written, self.end), []))
+                if line[1:].strip():
+                    self.checks[-1][1].append(self.read_row(line[1:].strip(), where))
+                continue
             if self.end:
                 raise ValueError(f"{where}: nothing comes after the end")
             if line == "end":
                 self.end = True
+                continue
+            if line.startswith("watermark "):
+                time = int(line.split()[1])
+                written += 1
+                yield Record("p0", f'{{"p":"p0","t":{time},"arr":{time},"moves":true}}', time=time, arrival=time, moves=True)
                 continue
             raw = LINE.fullmatch(line)
             if raw:
@@ -143,7 +170,7 @@ class Script:
             found = matched(RECORD, line, where)
             for i in range(int(found["count"] or 1)):
                 time = int(found["time"]) + i * int(found["step"] or 0)
-                arrival = ARRIVAL_S * per_second + written
+                arrival = time - AHEAD_S * per_second if self.moved else ARRIVAL_S * per_second + written
                 if found["arrival"]:
                     arrival = int(found["arrival"]) + i * int(found["arrival_step"] or 0)
                 partition, value = found["partition"] or "p0", found["value"] or "1"
@@ -154,7 +181,7 @@ class Script:
     def read_row(self, line, where):
         found = matched(ROW, line, where)
         return (self.in_us(found["end"]), self.in_us(found["start"]), found["key"], int(found["version"]), json.loads(found["value"]),
-                "correction" if found["correction"] else "on_time")
+                found["status"] or "on_time")
 
     def read_entry(self, line, where):
         found = matched(ENTRY, line, where)
@@ -174,6 +201,18 @@ class Script:
             contents[f"{file}.jsonl"] = contents.get(f"{file}.jsonl", "") + record.text + "\n"
         return contents
 
+    def window(self):
+        """The window function of the job."""
+        text = self.options.get("window", "10 s")
+        kind, _, rest = text.partition(" ")
+        if kind not in KINDS:
+            kind, rest = "tumble", text
+        spans = SPAN.findall(rest) if KINDS.get(kind) == 2 else [rest]
+        arguments = [f"INTERVAL '{span}'" for span in spans]
+        arguments += [f"INTERVAL '{self.options[name]}'" for name in ("offset",) if name in self.options]
+        arguments += [f"'{self.options[name]}'" for name in ("zone",) if name in self.options]
+        return f"{kind.upper()}(records, t, {', '.join(arguments)})"
+
     def job(self, sink_mode="upsert"):
         source = {"connector": "file", "path": "p*.jsonl", "event_time": "t", "arrival_time": "arr", "time_unit": self.options.get("unit", "ms"),
                   "watermark_delay": self.options.get("delay", "0 ms")}
@@ -181,6 +220,8 @@ class Script:
             source["partition"] = "p"
         if len(self.files()) > 1 and self.options.get("order") != "read":
             source["order_by"] = "arrival_time"  # then the logged order is the written order
+        if self.moved:
+            source.update({"max_future_skew": "1 s", "max_future_accept": "1000 s"})
         source.update(self.source)
         view = {}
         if "late" in self.options:
@@ -188,13 +229,13 @@ class Script:
         if "lateness" in self.options:
             view["allowed_lateness"] = self.options["lateness"]
         view.update(self.view)
-        offset = f", INTERVAL '{self.options['offset']}'" if "offset" in self.options else ""
         with_view = f" WITH ({written(view)})" if view else ""
-        where = f"WHERE {self.options['where']}\n" if "where" in self.options else ""
+        conditions = [self.options[name] for name in ("where",) if name in self.options] + ["moves IS NULL"] * self.moved
+        where = f"WHERE {' AND '.join(f'({condition})' for condition in conditions)}\n" if conditions else ""
         return f"""CREATE TABLE records ({", ".join(f"{name} {kind}" for name, kind in self.columns.items())}) WITH ({written(source)});
 CREATE MATERIALIZED VIEW result{with_view} AS
 SELECT window_start, window_end, k, {self.options.get("select", "count(*)")} AS value
-FROM TUMBLE(records, t, INTERVAL '{self.options.get("window", "10 s")}'{offset})
+FROM {self.window()}
 {where}GROUP BY window_start, window_end, k;
 CREATE TABLE published () WITH (connector = 'file', path = 'rows.jsonl', mode = '{sink_mode}');
 INSERT INTO published SELECT * FROM result;
