@@ -1,0 +1,245 @@
+"""What the law says must come out, reckoned slowly and plainly: it shares no code with Wrackline and keeps every value it saw.
+
+Written from docs/semantics.md alone; the numbers in brackets are its sections. All times are integers of microseconds.
+Records are read in logged order, one by one; `finish_tick` says where a tick ends.
+"""
+import collections
+import datetime
+import zoneinfo
+
+NEVER, ALWAYS = -(1 << 63), (1 << 63) - 1
+DAY = 86_400_000_000
+
+Record = collections.namedtuple("Record", "offset partition key time arrival value passes id", defaults=(True, None))
+Row = collections.namedtuple("Row", "end start key version answer status")  # status also: retract
+Entry = collections.namedtuple("Entry", "offset reason windows")  # windows: (start, end, how late), those that it missed
+
+
+def answer(values):
+    """Of (time, partition, offset, value) in any order [4]."""
+    ordered, numbers = sorted(values), [value[3] for value in values]
+    return {"n": len(numbers), "total": sum(numbers), "low": min(numbers), "high": max(numbers),
+            "opening": ordered[0][3], "closing": ordered[-1][3]} if numbers else {"n": 0}
+
+
+# --- windows [1]: each gives the windows [start, end) of a time
+
+def hopping(slide, size, offset=0):
+    def windows(time):
+        start = (time - offset) // slide * slide + offset
+        while start + size > time:
+            yield start, start + size
+            start -= slide
+    return windows
+
+
+def tumbling(size, offset=0):
+    return hopping(size, size, offset)
+
+
+def cumulative(step, size):
+    def windows(time):
+        start = time // size * size
+        for end in range(start + step, start + size + 1, step):
+            if end > time:
+                yield start, end
+    return windows
+
+
+def calendar(unit, zone):
+    """Days, weeks (from Monday) and months of a zone: from midnight to midnight there, however long that is."""
+    zone = zoneinfo.ZoneInfo(zone)
+    epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+
+    def instant(day):
+        moment = datetime.datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(datetime.timezone.utc)
+        return (moment - epoch) // datetime.timedelta(microseconds=1)
+
+    def windows(time):
+        day = (epoch + datetime.timedelta(microseconds=time)).astimezone(zone).date()
+        if unit == "week":
+            day -= datetime.timedelta(days=day.weekday())
+        if unit == "month":
+            day = day.replace(day=1)
+        after = day + datetime.timedelta(days={"day": 1, "week": 7, "month": 31}[unit])
+        yield instant(day), instant(after.replace(day=1) if unit == "month" else after)
+    return windows
+
+
+# --- time [3]
+
+class Watermark:
+    def __init__(self, delay, skew):
+        self.delay, self.skew, self.newest, self.progress, self.value = delay, skew, {}, NEVER, NEVER
+
+    def take(self, record):
+        self.newest.setdefault(record.partition, NEVER)
+        if record.time <= record.arrival + self.skew:
+            self.newest[record.partition] = max(self.newest[record.partition], record.time)
+        self.progress = max(self.progress, min(self.newest.values()))
+        self.value = self.progress - self.delay if self.progress > NEVER else NEVER
+
+
+# --- views [4, 5]
+
+class Policy:
+    def __init__(self, late="correct", lateness=0, horizon=ALWAYS):
+        self.late, self.lateness, self.horizon = late, lateness if late == "correct" else 0, horizon
+
+    def sealed(self, end, watermark):
+        return watermark >= end + self.lateness
+
+
+class View:
+    """What both kinds of views do: count fates, keep the ledger and the rows."""
+
+    def __init__(self, policy):
+        self.policy, self.fates, self.ledger, self.rows = policy, collections.Counter(), [], []
+        self.versions = collections.Counter()  # published, by (end, start, key)
+
+    def publish(self, place, values, status):
+        self.versions[place] += 1
+        self.rows.append(Row(*place, self.versions[place], answer(values), status))
+
+    def refuse(self, record, watermark):
+        """A record of a time that cannot be true yet."""
+        self.set_aside(record, "future", [(start, end, max(0, watermark - end)) for start, end in self.windows(record.time)])
+
+    def set_aside(self, record, reason, missed):
+        """A record that is in no result."""
+        kept = [window for window in missed if window[2] <= self.policy.horizon or reason == "future"]
+        if missed and not kept:
+            reason = "past_horizon"
+        if reason == "past_horizon" or self.policy.late == "drop" and reason.startswith("late"):
+            self.fates["dropped", reason] += 1
+        else:
+            self.fates["ledgered"] += 1
+            self.ledger.append(Entry(record.offset, reason, tuple(sorted(kept))))
+
+
+class WindowView(View):
+    def __init__(self, windows, policy):
+        super().__init__(policy)
+        self.windows, self.groups, self.corrected, self.closed = windows, {}, set(), NEVER
+
+    def read(self, record, watermark):
+        places = [(end, start, record.key) for start, end in self.windows(record.time)]
+        missed = [(start, end, watermark - end) for end, start, _ in places if self.policy.sealed(end, watermark)]
+        for place in places:
+            if not self.policy.sealed(place[0], watermark):
+                self.groups.setdefault(place, []).append((record.time, record.partition, record.offset, record.value))
+                if watermark >= place[0]:
+                    self.corrected.add(place)
+        if len(missed) == len(places):
+            self.set_aside(record, "late", missed)
+            return
+        self.fates["accepted_partially" if missed else "accepted"] += 1
+        kept = tuple(sorted(window for window in missed if window[2] <= self.policy.horizon))
+        if kept and self.policy.late != "drop":
+            self.ledger.append(Entry(record.offset, "late", kept))
+
+    def advance(self, watermark):
+        for place in sorted(self.groups):
+            if self.closed < place[0] <= watermark:
+                self.publish(place, self.groups[place], "on_time")
+        self.closed = max(self.closed, watermark)
+
+    def finish_tick(self):
+        for place in sorted(self.corrected):
+            self.publish(place, self.groups[place], "correction")
+        self.corrected.clear()
+
+    def final(self):
+        return {place: answer(values) for place, values in self.groups.items()}
+
+
+class Session:
+    def __init__(self, key, values, gap, published):
+        self.key, self.values, self.gap, self.published, self.changed = key, values, gap, published, True
+        self.first, self.last = min(values)[0], max(values)[0]
+
+    def place(self):
+        return self.last + self.gap, self.first, self.key
+
+    def touches(self, time):
+        return time - self.last < self.gap and self.first - time < self.gap
+
+
+class SessionView(View):
+    """Sessions merge first and are judged then. A sealed one is a ghost here for ever: who touches it is late."""
+
+    def __init__(self, gap, policy):
+        super().__init__(policy)
+        self.gap, self.sessions, self.watermark = gap, [], NEVER
+        self.windows = lambda time: [(time, time + gap)]
+
+    def read(self, record, watermark):
+        touched = [session for session in self.sessions if session.key == record.key and session.touches(record.time)]
+        ghosts = [session for session in touched if self.policy.sealed(session.place()[0], watermark)]
+        near = [session for session in touched if session not in ghosts]
+        value = (record.time, record.partition, record.offset, record.value)
+        merged = Session(record.key, [value] + [value for session in near for value in session.values], self.gap,
+                         [place for session in near for place in session.published])
+        alone = (record.time, record.time + self.gap, max(0, watermark - record.time - self.gap))
+        if self.policy.sealed(merged.place()[0], watermark):
+            self.set_aside(record, "late", [alone])
+        elif ghosts:
+            self.set_aside(record, "late_session", [alone])
+        else:
+            self.fates["accepted"] += 1
+            self.sessions = [session for session in self.sessions if session not in near] + [merged]
+
+    def withdraw(self, session):
+        """What the session, or a part of it, was published as while it was another one."""
+        for place in session.published:
+            if place != session.place():
+                old = next(row for row in reversed(self.rows) if row[:3] == place)
+                self.rows.append(old._replace(status="retract"))
+        session.published = [place for place in session.published if place == session.place()]
+
+    def replace(self, session, status):
+        self.withdraw(session)
+        self.publish(session.place(), session.values, status)
+        session.published, session.changed = [session.place()], False
+
+    def advance(self, watermark):
+        for session in sorted(self.sessions, key=Session.place):
+            if self.watermark < session.place()[0] <= watermark:
+                self.replace(session, "on_time")
+        self.watermark = max(self.watermark, watermark)
+
+    def finish_tick(self):
+        for session in sorted(self.sessions, key=Session.place):
+            if session.changed and session.place()[0] <= self.watermark:
+                self.replace(session, "correction")
+            elif session.changed:
+                self.withdraw(session)
+
+    def final(self):
+        return {session.place(): answer(session.values) for session in self.sessions}
+
+
+# --- a run
+
+def run(records, view, delay=0, skew=300_000_000, accept=DAY, tick_rows=1, flush=True, dedup=None):
+    """Plays the records through the view. Returns the watermark, and for each record how many rows had been published when it
+    had been read; the rest is in the view."""
+    time, published = Watermark(delay, skew), []
+    for count, record in enumerate(records, start=1):
+        if record.time > record.arrival + accept:
+            view.refuse(record, time.value)
+        elif dedup is not None and not dedup.is_new(record, time.value):
+            view.fates["duplicate"] += 1
+        elif not record.passes:
+            view.fates["filtered"] += 1
+        else:
+            view.read(record, time.value)
+        time.take(record)
+        view.advance(time.value)
+        if count % tick_rows == 0:
+            view.finish_tick()
+        published.append(len(view.rows))
+    if flush:
+        view.advance(ALWAYS)
+    view.finish_tick()
+    return time.value, published

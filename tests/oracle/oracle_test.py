@@ -1,0 +1,256 @@
+"""Random streams through `wrackline run`, against the oracle: every row, version and ledger entry, the balance, the watermark.
+
+Each test plays seeded streams for a few seconds. WRACKLINE_ORACLE_SECONDS plays longer, WRACKLINE_ORACLE_SEED one stream only.
+What fails is cut down to few records and printed with the job.
+"""
+import collections
+import json
+import os
+import random
+import time
+import unittest
+
+import oracle
+from oracle import Policy, Record, SessionView, WindowView
+from script.play import USUAL, World, micros, thread_counts
+from wrackline import CommandTest
+
+SECONDS = float(os.environ.get("WRACKLINE_ORACLE_SECONDS", 6))
+SEED = os.environ.get("WRACKLINE_ORACLE_SEED")
+SELECT = "count(*) AS n, sum(v) AS total, min(v) AS low, max(v) AS high"
+ANSWERS = ("n", "total", "low", "high")
+UNIT = 1_000  # records carry milliseconds
+HOUR, DAY = 3_600_000, 86_400_000
+
+
+def span(units):
+    return f"{units} ms"
+
+
+class Stream:
+    """A random stream and the job over it. Everything comes from the seed."""
+
+    def __init__(self, kind, seed):
+        self.kind, self.seed, self.random = kind, seed, random.Random(f"{kind} {seed}")
+        choose = self.random.choice
+        self.scale = choose((1, 7, 60, 1000))
+        self.delay = self.scale * choose((0, 0, 1, 5, 20))
+        self.late = choose(("correct", "correct", "correct", "ledger", "drop"))
+        self.lateness = self.scale * choose((0, 1, 4, 13, 50))
+        self.horizon = None if self.late == "drop" else choose((None, None, self.scale * choose((0, 3, 30)) + (self.lateness if self.late == "correct" else 0)))
+        self.skew, self.accept = choose(((300_000, DAY), (2 * self.scale, 9 * self.scale)))
+        self.tick_rows = choose((1, 1, 2, 3, 7))
+        self.flush = self.random.random() < 0.7
+        self.set_windows()
+        self.records = self.draw_records()
+
+    def set_windows(self):
+        choose, scale = self.random.choice, self.scale
+        if self.kind == "tumbling":
+            size, offset = scale * choose((1, 3, 10, 24)), scale * choose((0, 0, 1, -5, 100))
+            self.function = f"TUMBLE(records, t, INTERVAL '{span(size)}'" + (f", INTERVAL '{span(offset)}')" if offset else ")")
+            self.windows = oracle.tumbling(size * UNIT, offset * UNIT)
+        elif self.kind == "hopping":
+            slide, offset = scale * choose((1, 2, 3, 5)), scale * choose((0, 0, 1, -7))
+            size = slide * choose((1, 2, 3, 10)) + choose((0, 0, scale))
+            self.function = f"HOP(records, t, INTERVAL '{span(slide)}', INTERVAL '{span(size)}'" + (
+                f", INTERVAL '{span(offset)}')" if offset else ")")
+            self.windows = oracle.hopping(slide * UNIT, size * UNIT, offset * UNIT)
+        elif self.kind == "cumulative":
+            step = scale * choose((1, 2, 5))
+            size = step * choose((1, 2, 5, 8))
+            self.function = f"CUMULATE(records, t, INTERVAL '{span(step)}', INTERVAL '{span(size)}')"
+            self.windows = oracle.cumulative(step * UNIT, size * UNIT)
+        elif self.kind == "zone":
+            unit, zone = choose(("day", "day", "week", "month")), choose(ZONES)
+            self.scale, self.delay, self.lateness = HOUR, HOUR * choose((0, 5, 40)), HOUR * choose((0, 30, 200))
+            self.horizon, self.skew, self.accept = None, 300_000, DAY
+            self.function = f"TUMBLE(records, t, INTERVAL '1 {unit}', '{zone}')"
+            self.windows = oracle.calendar(unit, zone)
+        elif self.kind == "session":
+            self.gap = scale * choose((1, 2, 5, 12))
+            self.function = f"SESSION(records, t, INTERVAL '{span(self.gap)}')"
+
+    def draw_records(self):
+        draw, scale = self.random, self.scale
+        partitions, keys = draw.choice((1, 1, 2, 3)), draw.choice((1, 1, 2, 4))
+        now = draw.choice((0, 0, -40 * scale, 1_700_000_000_000, -86_400_000 * 200))
+        if self.kind == "zone":
+            now = draw.choice(AROUND) + draw.randrange(-9, 9) * HOUR
+        behind = draw.choice((0, 3, 10, 40))
+        ahead_of = [draw.choice((0, 0, scale * 7)) for _ in range(partitions)]
+        records = []
+        for offset in range(draw.randrange(1, 50)):
+            now += draw.choice((0, 1, 1, 2, 5, 15)) * draw.randrange(0, scale + 1) // 2
+            partition = draw.randrange(partitions)
+            event = now + ahead_of[partition] - draw.choice((0, 0, draw.randrange(0, behind * scale + 1)))
+            arrival = event + draw.choice((0, scale, DAY, -draw.randrange(0, 12 * scale)))
+            records.append(Record(offset, f"p{partition}", f"k{draw.randrange(keys)}", event * UNIT, arrival * UNIT,
+                                  draw.randrange(-9, 100), draw.random() < 0.95))
+        return records
+
+    def view(self):
+        policy = Policy(self.late, self.lateness * UNIT, oracle.ALWAYS if self.horizon is None else self.horizon * UNIT)
+        return SessionView(self.gap * UNIT, policy) if self.kind == "session" else WindowView(self.windows, policy)
+
+    def expected(self, records, tick_rows=None):
+        view = self.view()
+        watermark, published = oracle.run(records, view, self.delay * UNIT, self.skew * UNIT, self.accept * UNIT,
+                                          tick_rows or self.tick_rows, self.flush)
+        return view, watermark, published
+
+    def job(self):
+        options = {"late": self.late, "allowed_lateness": span(self.lateness) if self.late == "correct" else None,
+                   "ledger_horizon": None if self.horizon is None else span(self.horizon)}
+        view = ", ".join(f"{name} = '{value}'" for name, value in options.items() if value is not None)
+        return f"""CREATE TABLE records (k text, p text, t bigint, arr bigint, v bigint, passes boolean) WITH (
+  connector = 'file', path = 'records.jsonl', event_time = 't', arrival_time = 'arr', time_unit = 'ms', partition = 'p',
+  watermark_delay = '{span(self.delay)}', max_future_skew = '{span(self.skew)}', max_future_accept = '{span(self.accept)}');
+CREATE MATERIALIZED VIEW result WITH ({view}) AS
+SELECT window_start, window_end, k, {SELECT}
+FROM {self.function}
+WHERE passes
+GROUP BY window_start, window_end, k;
+CREATE TABLE published () WITH (connector = 'file', path = 'rows.jsonl');
+INSERT INTO published SELECT * FROM result;
+"""
+
+
+ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Kolkata", "UTC")
+AROUND = (1_711_846_800_000, 1_729_990_800_000, 1_710_054_000_000, 1_541_300_400_000, 0, -1_000_000_000_000)  # changes of clocks
+
+
+def written(records):
+    return "".join(json.dumps({"k": record.key, "p": record.partition, "t": record.time // UNIT, "arr": record.arrival // UNIT,
+                               "v": record.value, "passes": record.passes}) + "\n" for record in records)
+
+
+class Found:
+    """What one run of the command did, in the oracle's terms."""
+
+    def __init__(self, rows, entries, document):
+        self.rows, self.entries, self.document = rows, entries, document
+        line = document["balance"][0]
+        self.fates = collections.Counter({name: line[name] for name in ("accepted", "accepted_partially", "ledgered", "duplicate", "filtered")})
+        self.fates.update({("dropped", reason): count for reason, count in line["dropped"].items()})
+
+    def final(self):
+        final = {}
+        for row in self.rows:
+            final.pop(row[:3], None)
+            if row.status != "retract":
+                final[row[:3]] = row.answer
+        return final
+
+
+class OracleTest(CommandTest):
+    def play(self, stream, records, world, flush):
+        for old in self.folder.glob("job.state/*"):
+            old.unlink()
+        self.write("records.jsonl", written(records))
+        self.write("job.sql", stream.job())
+        arguments = [] if world.ticks is USUAL else ["--tick-rows", world.ticks]
+        arguments += [] if world.threads is USUAL else ["--threads", world.threads]
+        document = self.run_command("run", "job.sql", "--json", "--at-end", "flush" if flush else "hold", *arguments).document
+        rows = [oracle.Row(micros(row["window_end"]), micros(row["window_start"]), row["k"], row["_version"],
+                           {name: row[name] for name in ANSWERS}, "retract" if row["_op"] == "retract" else row["_status"])
+                for row in self.rows("rows.jsonl")]
+        entries = [oracle.Entry(entry["offset"], entry["reason"],
+                                tuple(sorted((micros(w["start"]), micros(w["end"]), w["late_by_us"]) for w in entry["windows"])))
+                   for entry in self.ledger()]
+        return Found(rows, entries, document)
+
+    def check(self, stream, records):
+        """Raises AssertionError when the command and the oracle differ."""
+        found = self.play(stream, records, World(stream.tick_rows), stream.flush)
+        view, watermark, published = stream.expected(records)
+        self.check_rows(found.rows, [cut(row) for row in view.rows], stream)
+        self.assertEqual(sorted(found.entries), sorted(view.ledger))
+        self.assertEqual(+found.fates, +view.fates)
+        self.assertTrue(found.document["balanced"])
+        self.assertEqual(micros(found.document["watermark"]), "-infinity" if watermark == oracle.NEVER else watermark)
+        if stream.flush:
+            self.check_recount(stream, records, found)
+        self.check_other_worlds(stream, records, found)
+        self.check_nothing_early(stream, records)
+
+    def check_rows(self, found, wanted, stream):
+        """The rows of each publication, in any order; with one record in a tick the publications are in theirs."""
+        self.assertEqual(sorted(found, key=str), sorted(wanted, key=str))
+        by_place = lambda rows: sorted(rows, key=lambda row: row[:3])  # stable: the order of versions stays
+        self.assertEqual(by_place(found), by_place(wanted), "versions in another order")
+
+    def check_recount(self, stream, records, found):
+        """Published and ledgered together are the batch recount; a record that is in no result by choice is left out."""
+        if stream.late == "drop" or any(reason == "past_horizon" for _, reason in (f for f in found.fates if isinstance(f, tuple))):
+            return
+        if stream.horizon is not None or stream.kind == "session":
+            return
+        future = {entry.offset for entry in found.entries if entry.reason == "future"}  # before any view asked WHERE
+        truth = collections.Counter((end, start, record.key) for record in records if record.passes or record.offset in future
+                                    for start, end in stream.windows(record.time))
+        counted = collections.Counter({place: answer["n"] for place, answer in found.final().items()})
+        for entry in found.entries:
+            counted.update((end, start, records[entry.offset].key) for start, end, _ in entry.windows)
+        self.assertEqual(counted, truth, "published and ledgered are not the recount")
+
+    def check_other_worlds(self, stream, records, found):
+        published = (self.folder / "rows.jsonl").read_bytes()
+        for threads in thread_counts():
+            self.play(stream, records, World(stream.tick_rows, threads), stream.flush)
+            self.assertEqual((self.folder / "rows.jsonl").read_bytes(), published, f"{threads} threads show in the output")
+        usual = self.play(stream, records, World(), stream.flush)
+        self.assertEqual(usual.final(), found.final(), "ticks show in the final values")
+        self.assertEqual(sorted(usual.entries), sorted(found.entries), "ticks show in the ledger")
+        self.assertEqual(usual.fates, found.fates, "ticks show in the balance")
+        self.assertEqual(firsts(usual.rows), firsts(found.rows), "ticks show in first versions")
+
+    def check_nothing_early(self, stream, records):
+        """Of input that is held after some records, exactly what the oracle has published by then."""
+        count = random.Random(stream.seed).randrange(1, len(records) + 1)
+        held = self.play(stream, records[:count], World(1), False)
+        view, watermark, published = stream.expected(records, tick_rows=1)
+        wanted = [cut(row) for row in view.rows[:published[count - 1]]]
+        self.assertEqual(sorted(held.rows, key=str), sorted(wanted, key=str), f"after {count} records, at {watermark}")
+        for row in held.rows:
+            self.assertLessEqual(row.end, micros(held.document["watermark"]), "published before its time")
+
+    def play_streams(self, kind):
+        """Streams of one kind until the time is over."""
+        end, seeds = time.monotonic() + SECONDS, [int(SEED)] if SEED else range(1_000_000)
+        for seed in seeds:
+            if time.monotonic() > end and seed >= 3:
+                break
+            stream = Stream(kind, seed)
+            try:
+                self.check(stream, stream.records)
+            except AssertionError as error:
+                self.fail(self.cut_down(stream, error))
+
+    def cut_down(self, stream, error):
+        """The failure with as few records as still fail in some way."""
+        records, offset = list(stream.records), 0
+        while offset < len(records) and len(records) > 1:
+            fewer = [record._replace(offset=i) for i, record in enumerate(records[:offset] + records[offset + 1:])]
+            try:
+                self.check(stream, fewer)
+                offset += 1
+            except AssertionError as smaller:
+                records, error = fewer, smaller
+        return (f"{stream.kind}, seed {stream.seed}, {stream.tick_rows} records a tick, {'flush' if stream.flush else 'hold'}:\n"
+                f"{error}\n{stream.job()}\n{written(records)}")
+
+    def test_tumbling(self):
+        self.play_streams("tumbling")
+
+
+def cut(row):
+    return row._replace(answer={name: row.answer[name] for name in ANSWERS})
+
+
+def firsts(rows):
+    return {row[:3]: row.answer for row in rows if row.version == 1 and row.status == "on_time"}
+
+
+if __name__ == "__main__":
+    unittest.main()
