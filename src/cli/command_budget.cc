@@ -2,9 +2,11 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/input_arguments.h"
+#include "cli/report_file.h"
 #include "disorder/report_json.h"
 #include "disorder/report_text.h"
 #include "engine/measurement.h"
+#include "report/measurement_page.h"
 
 namespace wrackline::cli {
 namespace {
@@ -67,7 +69,9 @@ int budget(const BudgetCommand& command) {
   for (const std::string& text : result->notices) notice(text);
   print(command.json ? budget_to_json(result->budget, result->rejected) + "\n"
                      : budget_text(result->budget, result->rejected, report_text_options()));
-  return kDone;
+  if (command.report.empty()) return kDone;
+  return write_report(command.report, report::budget_page(result->budget, result->rejected,
+                                                          report_title(command.input.paths)));
 }
 
 }  // namespace wrackline::cli

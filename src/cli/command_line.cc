@@ -80,10 +80,11 @@ void add_measure(CLI::App& app, MeasureCommand& command, Chosen& chosen) {
   CLI::App* sub =
       app.add_subcommand("measure", "Measure how late records are: delay and disorder, per partition");
   add_input_options(sub, command.input);
+  sub->add_option("--report", command.report, "write the figures as one HTML page into this file");
   sub->add_flag("--json", command.json, "one JSON document");
   sub->footer(
       "Examples:\n"
-      "  wrackline measure clicks.jsonl --event-time at --arrival-time received\n"
+      "  wrackline measure clicks.jsonl --event-time at --arrival-time received --report clicks.html\n"
       "  wrackline measure 'trips/*.csv.gz' --event-time event_ms --arrival-time arrival_ms --time-unit ms\n"
       "  wrackline measure - --format jsonl --event-time at --partition device --json < clicks.jsonl | jq "
       ".all");
@@ -107,6 +108,7 @@ void add_budget(CLI::App& app, BudgetCommand& command, Chosen& chosen) {
   sub->add_option("--rule", command.rule, "exact (on disorder), or the plain nearest-rank recipe on delays")
       ->check(CLI::IsMember({"exact", "nearest-rank"}))
       ->capture_default_str();
+  sub->add_option("--report", command.report, "write the figures as one HTML page into this file");
   sub->add_flag("--json", command.json, "one JSON document");
   sub->footer(
       "Examples:\n"
@@ -114,6 +116,27 @@ void add_budget(CLI::App& app, BudgetCommand& command, Chosen& chosen) {
       "  wrackline budget clicks.jsonl --event-time at --arrival-time received --rule nearest-rank "
       "--target-late 5%");
   sub->callback([&] { chosen = [&] { return budget(command); }; });
+}
+
+void add_sweep(CLI::App& app, SweepCommand& command, Chosen& chosen) {
+  CLI::App* sub = app.add_subcommand(
+      "sweep", "What-if: what every pair of watermark delay and allowed lateness would do, from one pass");
+  sub->add_option("job", command.job, "job file, - for standard input")->required();
+  sub->add_option("--delay", command.delay, "candidate delays, commas between them (default: 0 s up to days)");
+  sub->add_option("--lateness", command.lateness, "candidate latenesses, likewise");
+  sub->add_option("--view", command.view, "the view to sweep, when the job has several");
+  sub->add_option("--set", command.set,
+                  "override an option of a source: source.option=value (may be repeated)")
+      ->allow_extra_args(false);
+  sub->add_option("--tick-rows", command.tick_rows, "most records in a tick; versions depend on it")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20))
+      ->capture_default_str();
+  sub->add_flag("--json", command.json, "one JSON document");
+  sub->footer(
+      "Examples:\n"
+      "  wrackline sweep clicks.sql\n"
+      "  wrackline sweep clicks.sql --delay '0 s,10 s,30 s,2 min' --lateness '0 s,10 min,2 h' --json");
+  sub->callback([&] { chosen = [&] { return sweep(command); }; });
 }
 
 void add_ledger(CLI::App& app, LedgerCommand& command, Chosen& chosen) {
@@ -258,6 +281,7 @@ int run_command_line(int argc, char** argv) {
   CheckCommand check_command;
   MeasureCommand measure_command;
   BudgetCommand budget_command;
+  SweepCommand sweep_command;
   LedgerCommand ledger_command;
   GenerateCommand generate_command;
   std::string shell;
@@ -265,6 +289,7 @@ int run_command_line(int argc, char** argv) {
   add_check(app, check_command, chosen);
   add_measure(app, measure_command, chosen);
   add_budget(app, budget_command, chosen);
+  add_sweep(app, sweep_command, chosen);
   add_ledger(app, ledger_command, chosen);
   add_generate(app, generate_command, chosen);
   add_completion(app, shell, chosen);

@@ -55,6 +55,7 @@ struct InputArguments {
 
 struct MeasureCommand {
   InputArguments input;
+  std::string report;  // path of a page to write; "" writes none
   bool json = false;
 };
 int measure(const MeasureCommand& command);
@@ -69,9 +70,21 @@ struct BudgetCommand {
   std::string target_late = "1%";
   std::string tail = "99.9%";
   std::string rule = "exact";
+  std::string report;  // path of a page to write; "" writes none
   bool json = false;
 };
 int budget(const BudgetCommand& command);
+
+struct SweepCommand {
+  std::string job;
+  std::vector<std::string> set;
+  std::string view;
+  std::string delay;     // spans with commas between them; "" a ladder
+  std::string lateness;  // likewise
+  uint64_t tick_rows = 4096;
+  bool json = false;
+};
+int sweep(const SweepCommand& command);
 
 struct LedgerCommand {
   std::string action;  // list | show | export
