@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -59,6 +60,10 @@ class WatermarkTracker {
   void set_idle(PartitionIndex partition);
   // The partition will not speak again. When no partition is left, G holds where it is: see flush().
   void set_ended(PartitionIndex partition);
+  // Whether every partition that has not ended is idle, and there is one.
+  bool all_idle() const;
+  // Raises G to `progress`: what wall time says when nothing else does (idle_close). Requires: all_idle().
+  void carry_on(EventTime progress);
   // The whole input has ended: W moves to plus infinity.
   void flush();
 
@@ -94,6 +99,8 @@ class WatermarkTracker {
   void caught_up_after_idle(PartitionIndex partition);
   // The active partitions whose M_p is the least: those that hold G. Empty when none is active.
   std::vector<PartitionIndex> holders() const;
+  // The first of them. Cost: O(log partitions).
+  std::optional<PartitionIndex> holder() const;
 
  private:
   struct Partition {

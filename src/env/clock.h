@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "wrackline/time.h"
 
@@ -17,6 +19,14 @@ class Clock {
 
 // The real one. Thread-safe.
 Clock& system_clock();
+
+// The clock of a program that a test may set: while the environment variable WRACKLINE_TEST_CLOCK names a
+// file, its content "WALL MONOTONIC" (two counts of microseconds) is the time, read anew at every look;
+// otherwise system_clock(). The file is replaced by renaming; a half-written one leaves the clock where it
+// was. sleep() is short and real, for only the test moves this time.
+Clock& process_clock();
+// The clock that a file holds, for process_clock() and its test.
+std::unique_ptr<Clock> file_clock(std::string path);
 
 // Moves only when told, and by sleep().
 class SettableClock : public Clock {

@@ -139,6 +139,20 @@ void WatermarkTracker::set_ended(PartitionIndex partition) {
   }
 }
 
+bool WatermarkTracker::all_idle() const {
+  bool any_idle = false;
+  for (const Partition& partition : partitions_) {
+    if (partition.state == PartitionState::kActive) return false;
+    any_idle |= partition.state == PartitionState::kIdle;
+  }
+  return any_idle;
+}
+
+void WatermarkTracker::carry_on(EventTime progress) {
+  WRACKLINE_CHECK(all_idle(), "wall time moves the watermark although a partition is active");
+  progress_us_ = std::max(progress_us_, progress.micros());
+}
+
 void WatermarkTracker::flush() {
   progress_us_ = kMicrosMax;
 }
@@ -151,6 +165,13 @@ void WatermarkTracker::set_delay(Duration delay) {
 
 void WatermarkTracker::raise_watermark(EventTime floor) {
   floor_us_ = std::max(floor_us_, floor.micros());
+}
+
+std::optional<PartitionIndex> WatermarkTracker::holder() const {
+  if (partitions_.empty() || tree_[1] == kMicrosMax) return std::nullopt;
+  size_t node = 1;
+  while (node < leaves_) node = node * 2 + (tree_[node * 2] == tree_[node] ? 0 : 1);
+  return static_cast<PartitionIndex>(node - leaves_);
 }
 
 std::vector<PartitionIndex> WatermarkTracker::holders() const {

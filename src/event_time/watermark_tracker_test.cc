@@ -97,6 +97,46 @@ TEST(WatermarkTracker, EndedPartitionReleasesAndTheLastHolds) {
   EXPECT_EQ(tracker.watermark(), EventTime::plus_infinity());
 }
 
+TEST(WatermarkTracker, WallTimeCarriesOnOnlyWhenAllAreIdle) {
+  WatermarkTracker tracker = make(1000, 3);
+  EXPECT_FALSE(tracker.all_idle());
+  push(tracker, 0, 10000);
+  push(tracker, 1, 20000);
+  tracker.set_ended(2);
+  tracker.set_idle(0);
+  EXPECT_FALSE(tracker.all_idle());
+  tracker.set_idle(1);
+  EXPECT_TRUE(tracker.all_idle());
+  tracker.carry_on(EventTime(15000000));  // behind G: nothing moves
+  EXPECT_EQ(watermark_ms(tracker), 19000);
+  tracker.carry_on(EventTime(60000000));
+  EXPECT_EQ(watermark_ms(tracker), 59000);
+  push(tracker, 0, 30000);  // it comes back behind the watermark, which stays
+  EXPECT_EQ(watermark_ms(tracker), 59000);
+  EXPECT_TRUE(tracker.was_idle(0));
+  EXPECT_FALSE(tracker.all_idle());
+  tracker.set_ended(0);
+  tracker.set_ended(1);
+  EXPECT_FALSE(tracker.all_idle());  // all have ended: that is not idleness
+}
+
+TEST(WatermarkTracker, HolderIsTheFirstOfTheHolders) {
+  std::mt19937_64 random(7);
+  WatermarkTracker tracker = make(0, 0);
+  EXPECT_EQ(tracker.holder(), std::nullopt);
+  for (int step = 0; step < 2000; ++step) {
+    if (tracker.partition_count() == 0 || random() % 100 == 0) tracker.add_partition();
+    const auto partition = static_cast<PartitionIndex>(random() % tracker.partition_count());
+    if (random() % 5 == 0) {
+      tracker.set_idle(partition);
+    } else {
+      push(tracker, partition, static_cast<int64_t>(random() % 50));
+    }
+    const std::vector<PartitionIndex> holders = tracker.holders();
+    EXPECT_EQ(tracker.holder(), holders.empty() ? std::nullopt : std::optional(holders[0]));
+  }
+}
+
 // Batches against single records against a plain recount, over random partitions, clocks and idleness.
 TEST(WatermarkTracker, AnyCutGivesTheSameProgress) {
   std::mt19937_64 random(20261130);
