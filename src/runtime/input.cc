@@ -5,32 +5,16 @@
 
 #include "base/text.h"
 #include "runtime/arrival_order.h"
+#include "runtime/input_split.h"
 
 namespace wrackline::runtime {
 namespace {
 
 constexpr size_t kFirstRows = 256;  // first batch of one split among many: all of them are held at once
 constexpr size_t kRowsMin = 64;
-constexpr int64_t kDiscoverEveryUs = 500'000;
-constexpr int64_t kQuietStepUsMax = 1'000'000;  // longest quiet time that one look can account for
+constexpr int64_t kLookEveryUs = 20'000;  // a busy input looks at its quiet splits as often as a quiet one
 
 }  // namespace
-
-struct Input::Split {
-  std::unique_ptr<SplitReader> reader;
-  PartitionIndex partition = 0;   // of its rejects, and of its rows when no column names the partition
-  int64_t event_us = kMicrosMin;  // greatest event time consumed from it that may move time
-  bool ended = false;             // consumed to its end
-  bool caught_up = false;
-  bool has_batch = false;
-  Batch batch;
-  RecordTimes times;
-  size_t next_row = 0;                 // rows before it are consumed
-  ReadState state = ReadState::kRows;  // as of the last read
-  size_t rows_wanted = 0;              // 0: as many as a step may have
-
-  bool has_records() const { return batch.rows > 0 || !batch.rejects.empty(); }
-};
 
 Input::Input(InputOptions options, std::unique_ptr<Source> source, env::Clock& clock)
     : options_(std::move(options)), source_(std::move(source)), clock_(clock), stage_(options_.times) {}
@@ -40,34 +24,70 @@ Input::~Input() = default;
 Status Input::open() {
   bounded_ = source_->bounded();
   WRACKLINE_ASSIGN(auto readers, source_->open());
-  if (!options_.in_arrival_order) {
+  if (options_.replay != nullptr) return open_replay(std::move(readers));
+  Step step;
+  step.read_at = clock_.now();
+  if (options_.in_arrival_order) {
+    WRACKLINE_TRY(open_merged(std::move(readers), step.read_at));
+  } else {
     add_splits(std::move(readers));
-    return {};
   }
+  return record(step, TickKind::kOpen);
+}
+
+Status Input::open_merged(std::vector<std::unique_ptr<SplitReader>> readers, WallTime read_at) {
   // Every log is a partition before the first record, as ever; only the order of reading changes.
   if (partition_is_split()) {
     for (const auto& reader : readers) stage_.partition(reader->name());
   }
   auto split = std::make_unique<Split>();
-  WRACKLINE_ASSIGN(auto merged,
-                   read_in_arrival_order(std::move(readers), options_.fields, stage_, clock_.now()));
+  WRACKLINE_ASSIGN(auto merged, read_in_arrival_order(std::move(readers), options_.fields, stage_, read_at));
   merged_ = merged.get();
   split->reader = std::move(merged);
   splits_.push_back(std::move(split));
+  silent_.assign(stage_.partition_names().size(), false);
   return {};
+}
+
+void Input::add_split(std::unique_ptr<SplitReader> reader) {
+  auto split = std::make_unique<Split>();
+  split->reader = std::move(reader);
+  if (partition_is_split()) {
+    split->partition = stage_.partition(split->reader->name());
+    // Partitions that a batch named in between were silent ones.
+    silent_.resize(split->partition, true);
+    silent_.push_back(false);
+  }
+  splits_.push_back(std::move(split));
 }
 
 void Input::add_splits(std::vector<std::unique_ptr<SplitReader>> readers) {
   for (auto& reader : readers) {
-    auto split = std::make_unique<Split>();
-    split->reader = std::move(reader);
-    if (partition_is_split()) split->partition = stage_.partition(split->reader->name());
-    if (bounded_ && readers.size() > 1) split->rows_wanted = kFirstRows;
-    splits_.push_back(std::move(split));
+    add_split(std::move(reader));
+    if (bounded_ && readers.size() > 1) splits_.back()->rows_wanted = kFirstRows;
   }
 }
 
 Result<Input::Step> Input::next() {
+  if (options_.replay != nullptr) return next_replayed();
+  WRACKLINE_ASSIGN(const Step step, choose());
+  switch (step.kind) {
+    case StepKind::kRecords:
+      WRACKLINE_TRY(record(step, TickKind::kRecords));
+      break;
+    case StepKind::kTime:
+      WRACKLINE_TRY(record(step, TickKind::kTime));
+      break;
+    case StepKind::kQuiet:
+      break;
+    case StepKind::kEnded:
+      if (!std::exchange(end_logged_, true)) WRACKLINE_TRY(record(step, TickKind::kEnded));
+      break;
+  }
+  return step;
+}
+
+Result<Input::Step> Input::choose() {
   if (merged_ != nullptr && (consumed_ == nullptr || consumed_->next_row >= consumed_->batch.rows) &&
       end_merged_splits()) {
     Step step;
@@ -87,6 +107,14 @@ Result<Input::Step> Input::next() {
       if (!split.has_records() && split.state == ReadState::kEnded) return end_split(split);
     }
   }
+  if (!bounded_) {
+    now_us_ = clock_.monotonic_us();
+    if (read_since_look_ && now_us_ - looked_us_ >= kLookEveryUs) {
+      WRACKLINE_ASSIGN(const Step step, look());
+      if (step.kind == StepKind::kTime) return step;
+    }
+    pause_and_resume();
+  }
   while (Split* split = bounded_ ? furthest_behind() : next_in_turn()) {
     if (!split->has_batch) WRACKLINE_TRY(refill(*split));
     if (split->has_records()) return consume(*split);
@@ -99,9 +127,10 @@ Result<Input::Step> Input::next() {
       step.kind = StepKind::kQuiet;
       return step;
     }
+    note_end(*split);
   }
   if (bounded_) return Step{};
-  return look_around();
+  return look();
 }
 
 // The split to go on with: the one at hand until another is due, then the one that is furthest behind.
@@ -118,7 +147,7 @@ Input::Split* Input::furthest_behind() {
 Input::Split* Input::next_in_turn() {
   for (size_t i = 0; i < splits_.size(); ++i) {
     const size_t at = (turn_ + i) % splits_.size();
-    if (splits_[at]->ended || splits_[at]->caught_up) continue;
+    if (splits_[at]->ended || splits_[at]->caught_up || splits_[at]->paused) continue;
     turn_ = at + 1;
     return splits_[at].get();
   }
@@ -128,6 +157,10 @@ Input::Split* Input::next_in_turn() {
 Status Input::refill(Split& split) {
   const size_t rows =
       split.rows_wanted == 0 ? options_.rows_max : std::min(split.rows_wanted, options_.rows_max);
+  return refill(split, rows, clock_.now());
+}
+
+Status Input::refill(Split& split, size_t rows, WallTime read_at) {
   if (last_batch_ == &split.batch) last_batch_ = nullptr;
   WRACKLINE_ASSIGN(split.state, split.reader->read(split.batch, rows));
   for (const std::string& text : split.reader->take_notices()) {
@@ -135,6 +168,7 @@ Status Input::refill(Split& split) {
   }
   split.has_batch = true;
   split.next_row = 0;
+  split.read_at = read_at;
   PartitionIndex partition = split.partition;
   if (partition_is_split() && options_.in_arrival_order) {
     partition = stage_.partition(merged_->split());
@@ -142,19 +176,17 @@ Status Input::refill(Split& split) {
     // A record that cannot be parsed names no partition; it counts under its file, which holds no watermark.
     partition = stage_.silent_partition(split.batch.file);
   }
-  stage_.read(split.batch, partition, clock_.now(), split.times);
+  stage_.read(split.batch, partition, read_at, split.times);
   return {};
 }
 
-// How far the split may be consumed before another one is due.
+// How far the split may be consumed before another one is due, or before it is to be paused.
 size_t Input::run_end(Split& split) {
-  if (!bounded_ || splits_.size() == 1) return split.batch.rows;
-  int64_t others_us = kMicrosMax;
-  for (const auto& other : splits_) {
-    if (other.get() != &split && !other->ended) others_us = std::min(others_us, other->event_us);
-  }
+  if (splits_.size() == 1 || (!bounded_ && !options_.max_drift)) return split.batch.rows;
+  const int64_t others_us = slowest_us(&split);
   if (others_us == kMicrosMax) return split.batch.rows;
-  const int64_t limit = saturating_add(others_us, options_.alignment.micros());
+  const Duration ahead = bounded_ ? options_.alignment : *options_.max_drift;
+  const int64_t limit = saturating_add(others_us, ahead.micros());
   const RecordTimes& times = split.times;
   for (size_t row = split.next_row; row < split.batch.rows; ++row) {
     if (times.usable[row] == 0 || times.event_us[row] <= limit) continue;
@@ -169,9 +201,19 @@ size_t Input::run_end(Split& split) {
 }
 
 Input::Step Input::consume(Split& split) {
+  return consume(split, run_end(split));
+}
+
+Input::Step Input::consume(Split& split, size_t end) {
   const RecordTimes& times = split.times;
-  Step step{StepKind::kRecords, &split.batch, &split.times, split.next_row, run_end(split), false, {}};
+  Step step;
+  step.kind = StepKind::kRecords;
+  step.batch = &split.batch;
+  step.times = &split.times;
+  step.begin = split.next_row;
+  step.end = end;
   step.fresh = std::exchange(last_batch_, &split.batch) != &split.batch;
+  step.read_at = split.read_at;
   consumed_ = &split;
   split.next_row = step.end;
   stage_.judge(split.times, step.begin, step.end);
@@ -181,10 +223,7 @@ Input::Step Input::consume(Split& split) {
       split.event_us = times.event_us[row];
     }
   }
-  if (!bounded_) {
-    spoke_at_quiet_us_.resize(stage_.partition_names().size(), quiet_us_);
-    for (size_t row = step.begin; row < step.end; ++row) spoke_at_quiet_us_[times.partition(row)] = quiet_us_;
-  }
+  if (!bounded_) note_records(split, step);
   return step;
 }
 
@@ -192,8 +231,10 @@ Input::Step Input::end_split(Split& split) {
   split.ended = true;
   Step step;
   step.kind = StepKind::kTime;
+  step.read_at = split.read_at;
   if (partition_is_split() && !options_.in_arrival_order) {
     stage_.tracker().set_ended(split.partition);
+    events_.push_back({TickEvent::What::kEnded, split.partition});
     step.ended = split.partition;
   }
   return step;
@@ -205,39 +246,17 @@ bool Input::end_merged_splits() {
   bool any = false;
   for (const std::string& name : merged_->take_ended()) {
     if (!partition_is_split()) continue;
-    stage_.tracker().set_ended(stage_.partition(name));
+    const PartitionIndex partition = stage_.partition(name);
+    stage_.tracker().set_ended(partition);
+    events_.push_back({TickEvent::What::kEnded, partition});
     any = true;
   }
   return any;
 }
 
-// Every live split was caught up when last asked: looks for new ones, and for partitions that were silent for
-// too long.
-Result<Input::Step> Input::look_around() {
-  const int64_t now = clock_.monotonic_us();
-  if (looked_us_ != 0) quiet_us_ += std::min(now - looked_us_, kQuietStepUsMax);
-  looked_us_ = now;
-  for (auto& split : splits_) split->caught_up = false;
-  if (now - discovered_us_ >= kDiscoverEveryUs) {
-    discovered_us_ = now;
-    WRACKLINE_ASSIGN(auto readers, source_->discover());
-    for (const auto& reader : readers) {
-      notices_.push_back(format("source \"{}\": found the new file \"{}\"", options_.name, reader->name()));
-    }
-    add_splits(std::move(readers));
-  }
-  const bool all_ended = std::ranges::all_of(splits_, [](const auto& split) { return split->ended; });
-  WatermarkTracker& tracker = stage_.tracker();
-  spoke_at_quiet_us_.resize(tracker.partition_count(), quiet_us_);
-  Step step;
-  step.kind = all_ended && !splits_.empty() ? StepKind::kEnded : StepKind::kQuiet;
-  for (PartitionIndex i = 0; i < tracker.partition_count(); ++i) {
-    if (tracker.partition_state(i) != PartitionState::kActive) continue;
-    if (quiet_us_ - spoke_at_quiet_us_[i] < options_.idle_timeout.micros()) continue;
-    tracker.set_idle(i);
-    step.kind = StepKind::kTime;
-  }
-  return step;
+Status Input::flush() {
+  stage_.tracker().flush();
+  return record({}, TickKind::kFlush);
 }
 
 uint64_t Input::bytes_read() const {

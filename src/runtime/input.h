@@ -4,7 +4,21 @@
 // A step is a run of records of one split, judged: its times are read and the watermark has moved over it.
 // Bounded input of several splits is read from the one that is furthest behind in event time until it is
 // `alignment` ahead of the next; so open windows stay few, and the order, and with it every fate, depends on
-// the records and not on the size of batches. Live input is taken as it arrives. Threads: one.
+// the records and not on the size of batches. Live input is taken as it arrives, from each split in turn.
+//
+// Partitions of live input (docs/semantics.md section 3):
+//   silence   the time between two looks that both found the end of a split, with no record in between. Time
+//             in which a split is paused, or was not asked, is no silence; so a busy or suspended reader
+//             never makes a partition idle. The values of a partition column are silent together: while every
+//             split is at its end.
+//   idle      silent for idle_timeout. Judged at looks, at least every 20 ms.
+//   paused    a split more than max_drift ahead of the slowest one that is neither idle nor ended is not read
+//             on. It is not idle, however long that lasts.
+//   carried   when all are idle, G follows wall time at the distance idle_close, in steps of a second.
+//
+// With a log, every step is written down (runtime/tick_log.h). With a replay, the steps are those of a log
+// and nothing is chosen, no clock asked: the same records are judged alike whatever the batches and the hour.
+// Threads: one.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +33,7 @@
 #include "operators/source.h"
 #include "operators/time_stage.h"
 #include "runtime/arrival_order.h"
+#include "runtime/tick_log.h"
 
 namespace wrackline::runtime {
 
@@ -28,8 +43,13 @@ struct InputOptions {
   TimeStageOptions times;
   bool in_arrival_order = false;  // bounded input: replay by arrival time (runtime/arrival_order.h)
   Duration alignment = seconds(60);
-  Duration idle_timeout = seconds(60);  // live input only
+  Duration idle_timeout = seconds(60);  // live input only, as are the next two
+  std::optional<Duration> max_drift;    // nullopt: nothing is paused
+  std::optional<Duration> idle_close;   // nullopt: wall time does not close windows
   size_t rows_max = 4096;               // most records in a step
+  uint32_t log_source = 0;              // index of the source in the tick log
+  TickLogWriter* log = nullptr;         // borrowed; takes every step
+  TickLogReader* replay = nullptr;      // borrowed; says every step
 };
 
 class Input {
@@ -48,16 +68,22 @@ class Input {
     size_t end = 0;
     bool fresh = false;                   // not the batch of the step before
     std::optional<PartitionIndex> ended;  // kTime: the partition that ended, if it was that
+    WallTime read_at;                     // the tick's clock reading
+    bool more = false;  // replay: the tick goes on in the next step, which has no number of its own
   };
 
-  // Borrows the clock, which is read once per batch.
+  // Borrows the clock, which is read once per tick; a replay does not read it.
   Input(InputOptions options, std::unique_ptr<Source> source, env::Clock& clock);
   ~Input();
 
   // Opens every split and registers the partitions that are known before the first record.
   Status open();
   // The batch and times of a step stay valid until the next call.
+  // Errors: those of the source and of the log. Replay: kNotFound and kData, with file and offset, when the
+  // input is not what the log was written from.
   Result<Step> next();
+  // The input has ended for good: W moves to plus infinity.
+  Status flush();
 
   TimeStage& stage() { return stage_; }
   const TimeStage& stage() const { return stage_; }
@@ -72,16 +98,42 @@ class Input {
  private:
   struct Split;
 
+  Status open_merged(std::vector<std::unique_ptr<SplitReader>> readers, WallTime read_at);
+  void add_split(std::unique_ptr<SplitReader> reader);
   void add_splits(std::vector<std::unique_ptr<SplitReader>> readers);
+  Result<Step> choose();
   Split* furthest_behind();
   Split* next_in_turn();
+  Status refill(Split& split, size_t rows, WallTime read_at);
   Status refill(Split& split);
   size_t run_end(Split& split);
   Step consume(Split& split);
+  Step consume(Split& split, size_t end);
   Step end_split(Split& split);
   bool end_merged_splits();
-  Result<Step> look_around();
   bool partition_is_split() const { return !options_.times.partition_column.has_value(); }
+
+  // Live input (input_live.cc).
+  bool is_silent(const Split& split) const;
+  int64_t slowest_us(const Split* except) const;
+  void pause_and_resume();
+  void note_records(Split& split, const Step& step);
+  void note_end(Split& split) const;
+  Result<Step> look();
+  Status discover();
+  bool find_idle();
+  bool carry_on(WallTime wall);
+
+  // Log and replay (input_log.cc).
+  Status record(const Step& step, TickKind kind);
+  Status open_replay(std::vector<std::unique_ptr<SplitReader>> readers);
+  Result<Step> next_replayed();
+  Result<Step> begin_tick(const TickEntry& entry);
+  Result<Step> continue_tick();
+  Status take_splits(const TickEntry& entry);
+  Status apply(const TickEntry& entry);
+  Status check_tick() const;
+  std::unexpected<Error> differs(std::string what, const std::string& file, int64_t offset) const;
 
   InputOptions options_;
   std::unique_ptr<Source> source_;
@@ -95,12 +147,29 @@ class Input {
   Split* consumed_ = nullptr;             // whose batch the last step was of
   const Batch* last_batch_ = nullptr;
   size_t turn_ = 0;
-  int64_t discovered_us_ = 0;
-  // The quiet clock runs only while every split is caught up, so that a busy or paused reader never looks
-  // idle.
-  int64_t quiet_us_ = 0;
+
+  // Live input. Times are of the monotonic clock.
+  int64_t now_us_ = 0;  // of the call to next() at hand
   int64_t looked_us_ = 0;
+  int64_t discovered_us_ = 0;
+  bool read_since_look_ = true;
+  // The values of a partition column: a clock that runs while every split is at its end.
+  int64_t quiet_us_ = 0;
+  std::optional<int64_t> quiet_since_us_;
   std::vector<int64_t> spoke_at_quiet_us_;  // per partition
+
+  // Log and replay.
+  TickEntry entry_;  // being written, or being followed
+  std::vector<TickEvent> events_;
+  std::optional<int64_t> carried_to_us_;
+  std::vector<bool> silent_;  // per partition: whether it was known before it spoke
+  size_t logged_splits_ = 0;
+  size_t logged_partitions_ = 0;
+  std::optional<int64_t> logged_delay_us_;
+  bool end_logged_ = false;
+  std::vector<std::unique_ptr<SplitReader>> waiting_;  // replay: found, but not yet in the log
+  uint64_t records_left_ = 0;                          // replay: of the tick at hand
+  TickEntry seen_;                                     // replay: what the tick at hand came to
 };
 
 }  // namespace wrackline::runtime
