@@ -43,7 +43,9 @@ runtime::InputOptions input_options(const sql::SourceSpec& spec, Duration alignm
   options.times.max_future_accept = spec.max_future_accept;
   options.in_arrival_order = spec.order == sql::InputOrder::kArrivalTime;
   options.idle_timeout = spec.idle_timeout;
-  options.alignment = alignment;
+  options.idle_close = spec.idle_close;
+  options.max_drift = spec.max_drift;
+  options.alignment = spec.max_drift.value_or(alignment);
   options.rows_max = tick_rows;
   return options;
 }

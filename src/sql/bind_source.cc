@@ -281,7 +281,8 @@ class SourceBinder {
     WRACKLINE_ASSIGN(spec_.max_future_skew, options_.span("max_future_skew", spec_.max_future_skew));
     WRACKLINE_ASSIGN(spec_.max_future_accept, options_.span("max_future_accept", spec_.max_future_accept));
     WRACKLINE_ASSIGN(spec_.idle_timeout, options_.span("idle_timeout", spec_.idle_timeout));
-    WRACKLINE_TRY(options_.choice("idle_close", "off"));
+    WRACKLINE_ASSIGN(spec_.idle_close, options_.span_or_off("idle_close"));
+    WRACKLINE_TRY(bind_drift());
     if (spec_.max_future_accept < spec_.max_future_skew) return future_contradiction();
     if (spec_.idle_timeout <= Duration()) {
       return options_.wrong("idle_timeout",
@@ -291,6 +292,20 @@ class SourceBinder {
     if (!options_.has("watermark_delay") || options_.text("watermark_delay") == "auto")
       return ask_for_delay(views);
     WRACKLINE_ASSIGN(spec_.watermark_delay, options_.span("watermark_delay", Duration()));
+    return {};
+  }
+
+  Status bind_drift() {
+    if (!options_.has("max_drift")) return {};
+    WRACKLINE_ASSIGN(spec_.max_drift, options_.span("max_drift", Duration()));
+    if (spec_.connector == SourceConnector::kStdin) {
+      return contradiction("max_drift", "connector = 'stdin'",
+                           "Standard input is one stream: nothing runs ahead of anything; leave it out.");
+    }
+    if (spec_.order == InputOrder::kArrivalTime) {
+      return contradiction("max_drift", "order_by = 'arrival_time'",
+                           "There the arrival times alone say which partition is next; keep one.");
+    }
     return {};
   }
 

@@ -42,6 +42,8 @@ std::string value_of(const OptionInfo& option) {
       return "span";
     case OptionType::kHorizon:
       return "span, `unlimited`";
+    case OptionType::kSpanOrOff:
+      return "span, `off`";
     case OptionType::kBytes:
       return "size";
     case OptionType::kCharacter:

@@ -151,7 +151,9 @@ std::string explain_source(const JobText& text, const BoundSource& bound) {
   out.option("max_future_accept", span_of(source.max_future_accept));
   out.option("idle_timeout", span_of(source.idle_timeout),
              source.follow || source.connector == SourceConnector::kStdin ? "" : "live input only");
-  out.option("idle_close", "off");
+  out.option("idle_close", source.idle_close ? span_of(*source.idle_close) : "off",
+             source.idle_close && !source.follow ? "live input only" : "");
+  if (source.max_drift) out.option("max_drift", span_of(*source.max_drift));
   out.row("columns read", column_list(source, true));
   if (const std::string unread = column_list(source, false); !unread.empty())
     out.row("columns unused", unread);
@@ -159,6 +161,16 @@ std::string explain_source(const JobText& text, const BoundSource& bound) {
       "The watermark of a partition stays {} behind its newest event time; the slowest partition holds the "
       "others.",
       span_of(source.watermark_delay)));
+  if (source.idle_close) {
+    out.sentence(format(
+        "When every partition is idle, the wall clock carries the watermark on, {} behind it in all.",
+        span_of(*source.idle_close + source.watermark_delay)));
+  }
+  if (source.max_drift) {
+    out.sentence(format(
+        "A partition more than {} ahead of the slowest one waits for it; waiting, it is not idle.",
+        span_of(*source.max_drift)));
+  }
   out.sentence(format(
       "An event time more than {} ahead of its arrival does not move it; one more than {} ahead goes to the "
       "ledger as future.",

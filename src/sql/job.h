@@ -54,6 +54,8 @@ struct SourceSpec {
   Duration max_future_skew = seconds(300);
   Duration max_future_accept = seconds(86400);
   Duration idle_timeout = seconds(60);  // live sources only
+  std::optional<Duration> idle_close;   // live sources only; nullopt: off
+  std::optional<Duration> max_drift;    // nullopt: bounded input is aligned to the smallest window, live is not
 };
 
 using wrackline::LatePolicy;

@@ -52,8 +52,11 @@ constexpr OptionInfo kOptions[] = {
      "An event time further ahead of its arrival goes to the ledger as future.", ""},
     {kSource, "idle_timeout", kSpan, "", "1 min",
      "A partition of followed input that is silent for so long no longer holds the watermark.", ""},
-    {kSource, "idle_close", kChoice, "off", "off",
-     "Whether wall time closes windows when every partition is silent.", ""},
+    {kSource, "idle_close", kSpanOrOff, "", "off",
+     "While every partition of followed input is idle, the watermark follows the wall clock at this distance.",
+     ""},
+    {kSource, "max_drift", kSpan, "", "the smallest window; none with follow",
+     "A partition further ahead of the slowest one is not read on until that one has come closer.", ""},
     {kSource, "dedup_key", kColumn, "", "(none)", "The column whose value makes a record unique.",
      "Duplicates are counted like other records for now; remove them before, or count them in the view's own "
      "key."},
@@ -90,8 +93,6 @@ constexpr PlannedChoice kPlanned[] = {
      "Until then read the topic with a console consumer into connector = 'stdin' or a file."},
     {kSource, "connector", "generator",
      "Until then write the records to a file: `wrackline generate clicks > clicks.jsonl`."},
-    {kSource, "idle_close", "on",
-     "Until then a window of a silent stream closes with the next record, or at the end of the run."},
     {kSink, "connector", "postgres",
      "Until then write to connector = 'sqlite', or to a file that COPY reads."},
     {kSink, "connector", "kafka",
@@ -171,6 +172,8 @@ std::string expected_value(const OptionInfo& option) {
       return "an interval of fixed length such as '30 s', '5 min' or '1 h 30 min'";
     case kHorizon:
       return "an interval such as '7 days', or 'unlimited'";
+    case kSpanOrOff:
+      return "an interval such as '30 s', or 'off'";
     case kBytes:
       return "a size from 1 byte to 1 GiB such as '16 MiB'";
     case kCharacter:
@@ -341,6 +344,12 @@ Result<Duration> Options::span(std::string_view name, Duration otherwise) const 
 
 Result<std::optional<Duration>> Options::horizon(std::string_view name) const {
   if (!has(name) || text(name) == "unlimited") return std::optional<Duration>();
+  WRACKLINE_ASSIGN(const Duration span, this->span(name, Duration()));
+  return std::optional<Duration>(span);
+}
+
+Result<std::optional<Duration>> Options::span_or_off(std::string_view name) const {
+  if (!has(name) || text(name) == "off") return std::optional<Duration>();
   WRACKLINE_ASSIGN(const Duration span, this->span(name, Duration()));
   return std::optional<Duration>(span);
 }

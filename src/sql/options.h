@@ -29,6 +29,7 @@ enum class OptionType : uint8_t {
   kSwitch,     // on | off
   kSpan,       // "30 s", "1 h 30 min": a span of fixed length, not negative
   kHorizon,    // a span, or "unlimited"
+  kSpanOrOff,  // a span, or "off"
   kBytes,      // "16 MiB"
   kCharacter,  // one ASCII character, or \t
   kInteger,
@@ -90,6 +91,8 @@ class Options {
   Result<Duration> span(std::string_view name, Duration otherwise) const;
   Result<std::optional<Duration>> horizon(
       std::string_view name) const;  // nullopt: unlimited, also when not given
+  Result<std::optional<Duration>> span_or_off(
+      std::string_view name) const;  // nullopt: off, also when not given
   Result<size_t> bytes(std::string_view name, size_t otherwise) const;
   Result<char> character(std::string_view name, char otherwise) const;
   Result<std::optional<int64_t>> integer(std::string_view name) const;
