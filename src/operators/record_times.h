@@ -17,6 +17,15 @@ struct SetAside {
   std::string detail;
 };
 
+// Who a record is, for dedup: its id, and a digest of its content (dedup_id.h). No low bits of kIdLowMask: it
+// has no id.
+struct RecordId {
+  uint64_t high = 0;
+  uint64_t low = 0;
+  uint64_t content = 0;
+};
+inline constexpr uint64_t kIdLowMask = (uint64_t{1} << 48) - 1;  // the bits of `low` that are kept
+
 // Shape: every per-row vector has batch.rows elements; `partitions` has one per row, or exactly one for all
 // of them.
 struct RecordTimes {
@@ -35,6 +44,7 @@ struct RecordTimes {
   // not in set_aside: it is no loss, it has been counted once already. Filled by judge(), so only for the
   // rows that have been judged. The same id with other content is set aside with Reason::kConflict.
   std::vector<uint32_t> duplicates;
+  std::vector<RecordId> ids;            // empty: the source has no dedup_key
   PartitionIndex reject_partition = 0;  // the partition that the batch's rejects count in
   bool arrival_known = false;           // false: arrival_us is this machine's clock, read once for the tick
 

@@ -99,8 +99,12 @@ std::string value_detail(const Batch& batch, size_t column, size_t row) {
 }  // namespace
 
 TimeStage::TimeStage(TimeStageOptions options)
-    : options_(options),
-      tracker_({.delay = options.watermark_delay, .max_future_skew = options.max_future_skew}) {}
+    : options_(std::move(options)),
+      tracker_({.delay = options_.watermark_delay, .max_future_skew = options_.max_future_skew}) {
+  if (!options_.dedup) return;
+  const auto arrival = options_.arrival ? std::optional(options_.arrival->column) : std::nullopt;
+  dedup_.emplace(*options_.dedup, arrival);
+}
 
 PartitionIndex TimeStage::partition(std::string_view name) {
   if (const auto known = by_name_.find(name); known != by_name_.end()) return known->second;
@@ -119,6 +123,7 @@ PartitionIndex TimeStage::silent_partition(std::string_view name) {
 
 void TimeStage::read(const Batch& batch, PartitionIndex split, WallTime read_at, RecordTimes& times) {
   times.set_aside.clear();
+  times.duplicates.clear();
   times.after_idle.clear();
   times.usable.assign(batch.rows, 1);
   times.has_event.assign(batch.rows, 1);
@@ -137,8 +142,26 @@ void TimeStage::read(const Batch& batch, PartitionIndex split, WallTime read_at,
                                       value_detail(batch, options_.arrival->column, row))});
   }
   read_partitions(batch, split, times);
+  suspect_units(times);
   guard_future(batch, times);
   std::ranges::stable_sort(times.set_aside, {}, &SetAside::row);
+  if (dedup_) dedup_->read(batch, times);
+}
+
+// A timestamp with a zone has no unit that could be declared wrongly.
+void TimeStage::suspect_units(const RecordTimes& times) {
+  if (!options_.event.unit) return;
+  if (times.arrival_known) {
+    units_.look(times.event_us, times.arrival_us, times.arrival_read);
+  } else {
+    units_.look(times.event_us, {}, {});
+  }
+}
+
+std::vector<Finding> TimeStage::unit_findings() const {
+  std::vector<Finding> findings;
+  if (options_.event.unit) units_.report(to_string(*options_.event.unit), findings);
+  return findings;
 }
 
 void TimeStage::arrival_times(const Batch& batch, WallTime read_at, std::vector<int64_t>& arrival_us) const {
@@ -270,6 +293,7 @@ void TimeStage::judge(RecordTimes& times, size_t begin, size_t end) {
   for (size_t i = begin; i <= end; ++i) {
     times.watermark_before[i] = tracker_.watermark_at(times.progress_before[i]);
   }
+  if (dedup_) dedup_->judge(times, begin, end);
 }
 
 }  // namespace wrackline

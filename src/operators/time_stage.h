@@ -1,9 +1,10 @@
 // The time stage: from a batch of a source to event time, arrival time, partition and watermark of every
-// record.
+// record, and to which of them repeat earlier ones.
 //
 // One stage belongs to one source and is shared by all its views, so that they judge alike. It owns the
-// source's watermark tracker and the names of its partitions. Threads: one thread. Cost:    plain loops over
-// columns; a partition column costs one hash look-up a record.
+// source's watermark tracker, the names of its partitions and the ids that dedup knows. Threads: one thread.
+// Cost: plain loops over columns; a partition column costs one hash look-up a record, dedup another
+// (dedup.h).
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,8 @@
 #include "data/batch.h"
 #include "data/time_text.h"
 #include "data/time_zone.h"
+#include "disorder/findings.h"
+#include "operators/dedup.h"
 #include "operators/record_times.h"
 #include "wrackline/watermark_tracker.h"
 
@@ -37,6 +40,7 @@ struct TimeStageOptions {
   Duration watermark_delay;
   Duration max_future_skew = seconds(300);
   Duration max_future_accept = seconds(86400);
+  std::optional<DedupOptions> dedup;
 };
 
 // What came of reading one time.
@@ -58,10 +62,19 @@ class TimeStage {
   // its rejects; `read_at` is the tick's clock reading. Moves nothing yet.
   void read(const Batch& batch, PartitionIndex split, WallTime read_at, RecordTimes& times);
   // Moves the watermark by the rows [begin, end), record by record, and fills progress_before and
-  // watermark_before for them and for the place after the last.
+  // watermark_before for them and for the place after the last. With dedup it then takes out those that it
+  // knows; they move the watermark all the same: a copy shows as well as the original how far its partition
+  // has come.
   void judge(RecordTimes& times, size_t begin, size_t end);
   // Arrival times of a batch's rows as read() gives them.
   void arrival_times(const Batch& batch, WallTime read_at, std::vector<int64_t>& arrival_us) const;
+
+  // nullptr: the source has no dedup_key.
+  Dedup* dedup() { return dedup_ ? &*dedup_ : nullptr; }
+  const Dedup* dedup() const { return dedup_ ? &*dedup_ : nullptr; }
+  // Event times that another unit than the declared one would fit, counted over all that was read. They stand
+  // as read; the guards against the future and the past deal with them.
+  std::vector<Finding> unit_findings() const;
 
   WatermarkTracker& tracker() { return tracker_; }
   const WatermarkTracker& tracker() const { return tracker_; }
@@ -75,10 +88,13 @@ class TimeStage {
   std::vector<NoArrival> read_arrival_times(const Batch& batch, WallTime read_at,
                                             std::vector<int64_t>& arrival_us) const;
   void read_partitions(const Batch& batch, PartitionIndex split, RecordTimes& times);
+  void suspect_units(const RecordTimes& times);
   void guard_future(const Batch& batch, RecordTimes& times);
 
   TimeStageOptions options_;
   WatermarkTracker tracker_;
+  std::optional<Dedup> dedup_;
+  disorder::UnitSuspicion units_;
   std::vector<std::string> names_;
   struct TextHash {
     using is_transparent = void;
