@@ -214,4 +214,52 @@ std::string budget_to_json(const BudgetReport& report, const RejectedCounts& rej
   return out;
 }
 
+std::string sweep_to_json(const SweepReport& report, const SweepSubject& subject) {
+  std::string out = format(R"({{"job":{},"view":{},"source":{},"records":{},"rejected":{},"filtered":{})",
+                           json_quoted(subject.job), json_quoted(subject.view), json_quoted(subject.source),
+                           subject.records, rejected_json(subject.rejected), report.filtered);
+  out += format(R"(,"partitions":{},"keys":{},"policy":{},"window_us":{},"slide_us":{},"offset_us":{})",
+                subject.partitions, subject.keys, json_quoted(subject.policy), report.options.window.micros(),
+                report.options.slide.micros(), report.options.offset.micros());
+  out += format(R"(,"configured":{{"delay_us":{},"lateness_us":{}}},"judged":{},"pairs":{},"delays":[)",
+                number(subject.configured_delay_us), number(subject.configured_lateness_us), report.judged,
+                report.pairs);
+  for (const SweepDelay& step : report.delays) {
+    if (out.back() != '[') out += ',';
+    out += format(R"({{"delay_us":{},"on_time":{},"late":{},"late_share":{},"latency_us":)",
+                  step.delay.micros(), step.on_time, step.late, step.late_share);
+    out += !step.latency ? "null"
+                         : format(R"({{"windows":{},"mean":{},"p50":{},"p99":{},"max":{}}})",
+                                  step.latency->windows, step.latency->mean_us, step.latency->p50_us,
+                                  step.latency->p99_us, step.latency->max_us);
+    out += format(R"(,"kept":{}}})", step.kept);
+  }
+  out += R"(],"horizons":[)";
+  for (const SweepHorizon& step : report.horizons) {
+    if (out.back() != '[') out += ',';
+    out += format(
+        R"({{"horizon_us":{},"ledgered":{},"ledgered_records":{},"ledgered_share":{},"state_peak":{},"kept":{}}})",
+        step.horizon.micros(), step.ledgered, step.ledgered_records, step.ledgered_share, step.state_peak,
+        step.kept);
+  }
+  out += R"(],"candidates":[)";
+  for (const SweepCandidate& c : report.candidates) {
+    if (out.back() != '[') out += ',';
+    out += format(R"({{"delay_us":{},"lateness_us":{},"on_time":{},"corrected":{},"ledgered":{})",
+                  c.delay.micros(), c.lateness.micros(), c.on_time, c.corrected, c.ledgered);
+    out += format(R"(,"accepted":{},"accepted_partially":{},"ledgered_records":{},"versions":{})", c.accepted,
+                  c.accepted_partially, c.ledgered_records, c.versions);
+    out += format(R"(,"corrections":{},"windows_closed":{},"state_peak":{},"pareto":{}}})", c.corrections,
+                  c.windows_closed, c.state_peak, c.pareto);
+  }
+  out += R"(],"knee":)";
+  if (report.knee) {
+    const SweepCandidate& c = report.candidates[*report.knee];
+    out += format(R"({{"delay_us":{},"lateness_us":{}}})", c.delay.micros(), c.lateness.micros());
+  } else {
+    out += "null";
+  }
+  return out + format(R"(,"seconds":{}}})", subject.seconds);
+}
+
 }  // namespace wrackline

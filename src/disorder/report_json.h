@@ -25,14 +25,25 @@
 //          "sample":{size,offline,from_transport_mode,design_effect,late,late_share_upper,confidence,point_delay_us,
 //                    both_modes_delay_us},
 //          "verdict":{watermark_delay,allowed_lateness},"notes":[text],"records","rejected","findings"}
+// Sweep:
+// {"job","view","source","records","rejected","filtered","partitions","keys","policy","window_us","slide_us",
+//          "offset_us","configured":{delay_us,lateness_us},"judged","pairs",
+//          "delays":[{delay_us,on_time,late,late_share,"latency_us":{windows,mean,p50,p99,max},kept}],
+//          "horizons":[{horizon_us,ledgered,ledgered_records,ledgered_share,state_peak,kept}],
+//          "candidates":[{delay_us,lateness_us,on_time,corrected,ledgered,accepted,accepted_partially,ledgered_records,
+//                         versions,corrections,windows_closed,state_peak,pareto}],
+//          "knee":{delay_us,lateness_us},"seconds"}
+//          on_time, late, corrected and ledgered count (record, window) pairs
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "wrackline/delay_profile.h"
 #include "wrackline/lateness_budget.h"
+#include "wrackline/lateness_sweep.h"
 
 namespace wrackline {
 
@@ -41,5 +52,21 @@ using RejectedCounts = std::map<std::string, int64_t>;
 
 std::string profile_to_json(const ProfileReport& report, const RejectedCounts& rejected);
 std::string budget_to_json(const BudgetReport& report, const RejectedCounts& rejected);
+
+// What a sweep of a job's view was over, beside its figures.
+struct SweepSubject {
+  std::string job;
+  std::string view;
+  std::string source;
+  std::string policy = "correct";  // the view's: correct | ledger | drop
+  int64_t records = 0;             // read, rejected ones included
+  int64_t partitions = 0;
+  bool keys = false;  // the view groups by something beside the window
+  std::optional<int64_t> configured_delay_us;
+  std::optional<int64_t> configured_lateness_us;
+  RejectedCounts rejected;
+  double seconds = 0;
+};
+std::string sweep_to_json(const SweepReport& report, const SweepSubject& subject);
 
 }  // namespace wrackline

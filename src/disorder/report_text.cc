@@ -8,66 +8,19 @@
 
 #include "base/text.h"
 #include "disorder/delay_chart.h"
+#include "disorder/text_table.h"
 
 namespace wrackline {
+
+using disorder::Table;
+using disorder::text_width;
+using disorder::wrapped;
+
 namespace {
 
 constexpr size_t kPartitionsShown = 20;
 constexpr size_t kNameWidthMax = 24;  // of a partition in a table; narrow terminals get less
 constexpr size_t kNarrow = 80;
-
-size_t text_width(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-// A table: the first column to the left, the others to the right, as wide as their widest cell.
-class Table {
- public:
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  std::string text(size_t indent) const {
-    std::vector<size_t> widths;
-    for (const auto& row : rows_) {
-      widths.resize(std::max(widths.size(), row.size()));
-      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], text_width(row[i]));
-    }
-    std::string out;
-    for (const auto& row : rows_) {
-      std::string line(indent, ' ');
-      for (size_t i = 0; i < row.size(); ++i) {
-        const std::string gap(widths[i] - text_width(row[i]), ' ');
-        line += i == 0 ? format("{}{}", row[i], gap) : format("  {}{}", gap, row[i]);
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + "\n";
-    }
-    return out;
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
-
-// Words broken into lines of at most `width`, each after `indent`; the first one starts with `lead` instead.
-std::string wrapped(std::string_view text, size_t width, std::string_view lead) {
-  const std::string indent(text_width(lead), ' ');
-  std::string out;
-  std::string line(lead);
-  bool empty = true;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (!empty && text_width(line) + 1 + text_width(word) > width) {
-      out += line + "\n";
-      line = indent;
-      empty = true;
-    }
-    if (!empty) line += ' ';
-    line += word;
-    empty = false;
-  }
-  return out + line + "\n";
-}
 
 std::string share_text(int64_t part, int64_t whole) {
   if (whole == 0) return "-";

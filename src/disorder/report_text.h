@@ -23,6 +23,10 @@ std::string profile_text(const ProfileReport& report, const RejectedCounts& reje
 std::string budget_text(const BudgetReport& report, const RejectedCounts& rejected,
                         const ReportTextOptions& options);
 
+// The two staircases, the candidates at the knee and around it, and what the pair of the job file does.
+std::string sweep_text(const SweepReport& report, const SweepSubject& subject,
+                       const ReportTextOptions& options);
+
 // A span with three significant digits and one unit, for tables: "350 ms", "11.7 h", "-3 s", "0 s".
 std::string short_span(int64_t micros);
 // A span as an exact interval literal for a job file: "90 s", "1500 ms", "2 h".

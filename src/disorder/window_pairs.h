@@ -38,6 +38,7 @@ class WindowPairs {
       if (progress_us == kMicrosMin) return count;
       const __int128 short_by = static_cast<__int128>(limit) + last_end - progress_us;
       if (short_by <= 0) return 0;
+      if (count == 1) return 1;
       const __int128 k = (short_by + slide_us - 1) / slide_us;
       return k < count ? static_cast<int64_t>(k) : count;
     }
@@ -49,6 +50,16 @@ class WindowPairs {
   };
 
   Windows of(int64_t event_us) const {
+    constexpr int64_t kPlain = int64_t{1} << 60;  // times and spans below it need no wide arithmetic
+    if (event_us > -kPlain && event_us < kPlain && shape_.offset_us > -kPlain && shape_.offset_us < kPlain &&
+        shape_.size_us < kPlain) {
+      const int64_t from = event_us - shape_.offset_us;
+      const int64_t into = from - floor_divide(from, shape_.slide_us) * shape_.slide_us;
+      const int64_t count = shape_.size_us == shape_.slide_us
+                                ? 1
+                                : (shape_.size_us - into + shape_.slide_us - 1) / shape_.slide_us;
+      return {event_us - into + shape_.size_us, shape_.slide_us, count};
+    }
     const __int128 from_offset = static_cast<__int128>(event_us) - shape_.offset_us;
     __int128 remainder = from_offset % shape_.slide_us;
     if (remainder < 0) remainder += shape_.slide_us;
