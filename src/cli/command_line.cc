@@ -26,6 +26,8 @@ void add_run(CLI::App& app, RunCommand& command, Chosen& chosen) {
   sub->add_option("--set", command.set,
                   "override an option of a source: source.option=value (may be repeated)")
       ->allow_extra_args(false);
+  sub->add_option("--replay", command.replay,
+                  "follow the tick log in this state directory: the same ticks, so the same results");
   sub->add_flag("--follow", command.follow, "go on reading files that grow, until interrupted");
   sub->add_option("--at-end", command.at_end, "what the end of bounded input does to open windows")
       ->check(CLI::IsMember({"flush", "hold"}))
@@ -36,11 +38,15 @@ void add_run(CLI::App& app, RunCommand& command, Chosen& chosen) {
   sub->add_option("--tick-rows", command.tick_rows, "most records in a tick")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20))
       ->capture_default_str();
+  sub->add_option("--threads", command.threads, "shards of each view's keys, each with a thread")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{256}))
+      ->capture_default_str();
   sub->add_flag("--json", command.json, "end with one JSON document on standard output");
   sub->footer(
       "Examples:\n"
       "  wrackline run clicks.sql\n"
       "  wrackline run clicks.sql --set clicks.path=today.jsonl --state /var/lib/clicks\n"
+      "  wrackline run clicks.sql --replay /var/lib/clicks --state again.state\n"
       "  zcat clicks.jsonl.gz | wrackline run from_stdin.sql | jq 'select(._status == \"correction\")'");
   sub->callback([&] { chosen = [&] { return run(command); }; });
 }
@@ -122,7 +128,8 @@ void add_sweep(CLI::App& app, SweepCommand& command, Chosen& chosen) {
   CLI::App* sub = app.add_subcommand(
       "sweep", "What-if: what every pair of watermark delay and allowed lateness would do, from one pass");
   sub->add_option("job", command.job, "job file, - for standard input")->required();
-  sub->add_option("--delay", command.delay, "candidate delays, commas between them (default: 0 s up to days)");
+  sub->add_option("--delay", command.delay,
+                  "candidate delays, commas between them (default: 0 s up to days)");
   sub->add_option("--lateness", command.lateness, "candidate latenesses, likewise");
   sub->add_option("--view", command.view, "the view to sweep, when the job has several");
   sub->add_option("--set", command.set,

@@ -6,6 +6,7 @@
 #include "cli/job_argument.h"
 #include "cli/run_report.h"
 #include "engine/engine.h"
+#include "env/clock.h"
 #include "env/stop_signals.h"
 
 namespace wrackline::cli {
@@ -40,8 +41,13 @@ int run(const RunCommand& command) {
   const bool keep = command.state != "none";
   if (keep)
     options.state_directory = command.state.empty() ? engine::default_state_directory(*job) : command.state;
+  options.replay_directory = command.replay;
+  auto job_options = job_options_of(command.set, command.follow);
+  if (!job_options) return report(job_options.error());
+  options.job_options = std::move(*job_options);
   options.flush_at_end = command.at_end == "flush";
   options.tick_rows = command.tick_rows;
+  options.threads = command.threads;
   options.stdout_format = command.format.empty() && command.json ? "jsonl" : command.format;
   options.on_progress = [&](const runtime::Progress& p) { progress.show(p); };
   options.on_notice = [&](const std::string& text) {
@@ -49,7 +55,7 @@ int run(const RunCommand& command) {
     notice(text);
   };
   const std::string state = options.state_directory;
-  auto engine = engine::Engine::make(std::move(*job), std::move(options));
+  auto engine = engine::Engine::make(std::move(*job), std::move(options), env::process_clock());
   if (!engine) return report(engine.error());
   const env::StopSignals signals([](void* e) { static_cast<engine::Engine*>(e)->request_stop(); },
                                  engine->get());

@@ -24,9 +24,11 @@ struct RunCommand {
   std::string state;             // "" the default, "none" keeps nothing
   std::vector<std::string> set;  // source.option=value
   bool follow = false;
+  std::string replay;            // state directory whose tick log is followed; "" none
   std::string at_end = "flush";  // flush | hold
   std::string format;            // of rows on standard output
   uint64_t tick_rows = 4096;
+  uint64_t threads = 1;
   bool json = false;
 };
 int run(const RunCommand& command);

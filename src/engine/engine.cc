@@ -8,15 +8,15 @@
 #include "base/text.h"
 #include "engine/sink_plan.h"
 #include "engine/source_plan.h"
+#include "operators/aligned_aggregate.h"
 
 namespace wrackline::engine {
 namespace {
 
-WindowAggregateOptions operation_of(const sql::ViewSpec& view, const std::string& source) {
-  WindowAggregateOptions options;
+ViewOptions operation_of(const sql::ViewSpec& view, const std::string& source, size_t threads) {
+  ViewOptions options;
   options.view = view.name;
   options.source = source;
-  options.windows = TumblingWindows(view.window_size, view.window_offset);
   options.router = LateRouter({view.late, view.allowed_lateness, view.ledger_horizon});
   for (const auto& [reason, drop] : view.drop) {
     if (drop) options.drop_reasons |= 1U << static_cast<unsigned>(reason);
@@ -25,10 +25,22 @@ WindowAggregateOptions operation_of(const sql::ViewSpec& view, const std::string
   for (const expr::ExprPtr& key : view.keys) options.keys.push_back(key.get());
   options.key_names = view.key_names;
   for (const sql::AggregateCall& call : view.aggregates) {
-    options.aggregates.push_back({call.aggregate, call.argument.get(), call.filter.get()});
+    std::vector<const expr::Expr*> sort_keys;
+    for (const expr::ExprPtr& key : call.sort_keys) sort_keys.push_back(key.get());
+    options.aggregates.push_back(
+        {call.aggregate, call.argument.get(), call.filter.get(), std::move(sort_keys)});
   }
+  options.having = view.having.get();
+  options.early = view.early;
+  options.emit_empty = view.emit_empty;
+  options.threads = threads;
   for (const sql::ViewColumn& column : view.columns) options.outputs.push_back(column.expression.get());
   return options;
+}
+
+// How far apart the logs of bounded input may be read: about a window.
+Duration window_length(const sql::ViewSpec& view) {
+  return view.session ? view.session->gap : WindowPlan(view.windows).window_length();
 }
 
 std::string absolute_path(const std::string& folder, const std::string& path) {
@@ -80,19 +92,37 @@ Result<std::unique_ptr<Engine>> Engine::make(sql::Job job, EngineOptions options
     WRACKLINE_ASSIGN(ledger, ledger::Ledger::open_for_run(options.state_directory, job.path));
   }
   std::unique_ptr<Engine> engine(new Engine(std::move(job), std::move(options), std::move(ledger), clock));
-  auto plans = engine->plan();
-  if (!plans) {
+  if (const Status started = engine->start(); !started) {
     // The generation that was taken has done nothing; what went wrong with the plan is what matters.
     static_cast<void>(engine->ledger_->finish(false));
-    return fail(std::move(plans).error());
+    return fail(started.error());
+  }
+  return engine;
+}
+
+Status Engine::start() {
+  if (!options_.replay_directory.empty()) {
+    WRACKLINE_ASSIGN(replay_, open_replay(options_.replay_directory, job_, options_.job_options));
+    options_.flush_at_end = replay_.flushed;
+    if (!replay_.notice.empty() && options_.on_notice) options_.on_notice(replay_.notice);
+  }
+  WRACKLINE_ASSIGN(auto plans, plan());
+  if (!options_.state_directory.empty()) {
+    WRACKLINE_ASSIGN(log_, start_tick_log(options_.state_directory,
+                                          tick_log_header(job_, options_.job_options, ledger_->generation())));
+  }
+  for (size_t i = 0; i < plans.size(); ++i) {
+    plans[i].input.log_source = static_cast<uint32_t>(i);
+    plans[i].input.log = log_.get();
+    plans[i].input.replay = replay_.log.get();
   }
   runtime::RunnerOptions runner_options;
-  runner_options.flush_at_end = engine->options_.flush_at_end;
-  runner_options.on_progress = engine->options_.on_progress;
-  runner_options.on_notice = engine->options_.on_notice;
-  engine->runner_ =
-      std::make_unique<runtime::Runner>(std::move(*plans), *engine->ledger_, clock, runner_options);
-  return engine;
+  runner_options.flush_at_end = options_.flush_at_end;
+  runner_options.on_progress = options_.on_progress;
+  runner_options.on_notice = options_.on_notice;
+  runner_options.log = log_.get();
+  runner_ = std::make_unique<runtime::Runner>(std::move(plans), *ledger_, clock_, runner_options);
+  return {};
 }
 
 Result<std::vector<runtime::SourcePlan>> Engine::plan() {
@@ -106,9 +136,16 @@ Result<std::vector<runtime::SourcePlan>> Engine::plan() {
     for (size_t view = 0; view < job_.views.size(); ++view) {
       const sql::ViewSpec& view_spec = job_.views[view];
       if (view_spec.source != index) continue;
-      alignment = std::min(alignment, view_spec.window_size);
+      alignment = std::min(alignment, window_length(view_spec));
       runtime::ViewPlan view_plan;
-      view_plan.operation = operation_of(view_spec, spec.name);
+      view_plan.name = view_spec.name;
+      view_plan.make = [options = operation_of(view_spec, spec.name, options_.threads), &view_spec](
+                           ChangeConsumer& consumer, int64_t generation,
+                           bool wants_retractions) mutable -> std::unique_ptr<ViewOperator> {
+        options.wants_retractions = wants_retractions;
+        return std::make_unique<AlignedAggregate>(std::move(options), WindowPlan(view_spec.windows), consumer,
+                                                  generation);
+      };
       view_plan.columns = output_columns(view_spec);
       WRACKLINE_ASSIGN(view_plan.sinks, make_sinks(job_, view, folder, options_.stdout_format, spec.follow));
       plan.views.push_back(std::move(view_plan));
@@ -122,7 +159,11 @@ Result<std::vector<runtime::SourcePlan>> Engine::plan() {
 }
 
 Result<runtime::RunReport> Engine::run() {
-  return runner_->run();
+  auto report = runner_->run();
+  if (replay_.log && options_.on_notice) {
+    for (const std::string& notice : replay_.log->take_notices()) options_.on_notice(notice);
+  }
+  return report;
 }
 
 void Engine::request_stop() {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "env/clock.h"
+#include "engine/tick_log_plan.h"
 #include "ledger/ledger.h"
 #include "runtime/runner.h"
 #include "sql/job.h"
@@ -14,9 +15,12 @@
 namespace wrackline::engine {
 
 struct EngineOptions {
-  std::string state_directory;  // of the ledger; empty keeps nothing
+  std::string state_directory;  // of ledger and tick log; empty keeps nothing
+  std::string replay_directory;  // a state directory whose tick log is followed; empty: ticks as they come
+  sql::JobOptions job_options;   // that the job was parsed with, for the tick log
   bool flush_at_end = true;     // false: the end of bounded input holds the watermark
   size_t tick_rows = 4096;      // most records in a tick
+  size_t threads = 1;           // shards of each view's keys
   std::string stdout_format;    // "" (table on a terminal, else jsonl) | "table" | "jsonl" | "csv"
   std::function<void(const runtime::Progress&)> on_progress;
   std::function<void(const std::string&)> on_notice;
@@ -37,11 +41,14 @@ class Engine {
 
  private:
   Engine(sql::Job job, EngineOptions options, std::unique_ptr<ledger::Ledger> ledger, env::Clock& clock);
+  Status start();
   Result<std::vector<runtime::SourcePlan>> plan();
 
   sql::Job job_;
   EngineOptions options_;
   std::unique_ptr<ledger::Ledger> ledger_;
+  std::unique_ptr<runtime::TickLogWriter> log_;  // null without a state directory
+  Replay replay_;                                // its log is null unless there is one to follow
   env::Clock& clock_;
   std::unique_ptr<runtime::Runner> runner_;
 };

@@ -48,8 +48,9 @@ void GroupWriter::update(expr::StateRows states, Arena& arena, const InputColumn
     const expr::Aggregate& aggregate = grouping_.aggregate(i);
     const expr::StateRows own{states.base + grouping_.offset(i), states.stride};
     const Column* filter = columns.filters[i];
+    const expr::AggregateInput input(columns.arguments[i], columns.sort_keys[i], &columns.order);
     if (filter == nullptr) {
-      aggregate.update(own, groups, rows, columns.arguments[i], arena, errors);
+      aggregate.update(own, groups, rows, input, arena, errors);
       continue;
     }
     filtered_rows_.clear();
@@ -60,7 +61,7 @@ void GroupWriter::update(expr::StateRows states, Arena& arena, const InputColumn
       filtered_rows_.push_back(rows[k]);
       filtered_groups_.push_back(groups[k]);
     }
-    aggregate.update(own, filtered_groups_, filtered_rows_, columns.arguments[i], arena, errors);
+    aggregate.update(own, filtered_groups_, filtered_rows_, input, arena, errors);
   }
 }
 

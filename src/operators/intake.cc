@@ -24,6 +24,9 @@ Intake::Intake(const ViewOptions& options, WindowsOf windows_of)
     filters_.emplace_back();
     if (call.argument != nullptr) arguments_.back().emplace(*call.argument);
     if (call.filter != nullptr) filters_.back().emplace(*call.filter);
+    sort_keys_.emplace_back();
+    for (const expr::Expr* key : call.sort_keys) sort_keys_.back().emplace_back(*key);
+    columns_.sort_keys.emplace_back(call.sort_keys.size());
   }
   columns_.keys.resize(keys_.size());
   columns_.arguments.resize(arguments_.size());
@@ -43,12 +46,16 @@ void Intake::begin_batch(const Batch& batch) {
         arguments_[i] ? &arguments_[i]->evaluate(batch.columns, batch.rows, value_errors_) : nullptr;
     columns_.filters[i] =
         filters_[i] ? &filters_[i]->evaluate(batch.columns, batch.rows, value_errors_) : nullptr;
+    for (size_t k = 0; k < sort_keys_[i].size(); ++k) {
+      columns_.sort_keys[i][k] = &sort_keys_[i][k].evaluate(batch.columns, batch.rows, value_errors_);
+    }
   }
 }
 
 Status Intake::take(const Batch& batch, const RecordTimes& times, const TickContext& tick, size_t begin,
                     size_t end) {
   columns_.times = &times;
+  columns_.order = {times.event_us, times.partitions, batch.offsets};
   count_read(times, begin, end);
   count_duplicates(times, begin, end);
   WRACKLINE_TRY(set_aside_rejects(batch, times, tick, begin, end));

@@ -21,6 +21,8 @@ struct InputColumns {
   std::vector<const Column*> keys;
   std::vector<const Column*> arguments;
   std::vector<const Column*> filters;
+  std::vector<std::vector<const Column*>> sort_keys;
+  expr::RowOrder order;  // set by take()
   const Batch* batch = nullptr;
   const RecordTimes* times = nullptr;  // set by take()
 };
@@ -70,6 +72,7 @@ class Intake {
   std::vector<expr::Evaluator> keys_;
   std::vector<std::optional<expr::Evaluator>> arguments_;
   std::vector<std::optional<expr::Evaluator>> filters_;
+  std::vector<std::vector<expr::Evaluator>> sort_keys_;
   const Column* where_column_ = nullptr;
   expr::RowErrors where_errors_;
   expr::RowErrors value_errors_;

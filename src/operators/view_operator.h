@@ -54,6 +54,7 @@ struct ViewOptions {
     std::shared_ptr<const expr::Aggregate> aggregate;
     const expr::Expr* argument = nullptr;  // null for count(*)
     const expr::Expr* filter = nullptr;
+    std::vector<const expr::Expr*> sort_keys = {};  // of ORDER BY in the call
   };
   std::vector<Call> aggregates;
   // Over [window_start, window_end, key 0, ..., aggregate 0, ...].

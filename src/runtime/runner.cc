@@ -19,7 +19,7 @@ constexpr int64_t kPollUs = 20'000;  // between looks at quiet live input
 struct Runner::RunningView {
   std::string name;
   std::unique_ptr<ViewOutput> output;
-  std::unique_ptr<WindowAggregate> operation;
+  std::unique_ptr<ViewOperator> operation;
 };
 
 struct Runner::RunningSource {
@@ -30,6 +30,7 @@ struct Runner::RunningSource {
   Input input;
   std::vector<RunningView> views;
   bool ended = false;
+  bool tick_goes_on = false;  // its next step belongs to the tick of the one before (Input::Step::more)
 
   const std::string& name() const { return input.options().name; }
   EventTime watermark() const { return input.stage().tracker().watermark(); }
@@ -76,12 +77,10 @@ Status Runner::open() {
   for (auto& source : sources_) {
     for (ViewPlan& view : source->planned_views) {
       RunningView running;
-      running.name = view.operation.view;
+      running.name = view.name;
       running.output = std::make_unique<ViewOutput>(std::move(view.sinks));
-      view.operation.wants_retractions = running.output->wants_changelog();
       WRACKLINE_TRY(running.output->open(view.columns, running.name, ledger_.generation()));
-      running.operation =
-          std::make_unique<WindowAggregate>(std::move(view.operation), *running.output, ledger_.generation());
+      running.operation = view.make(*running.output, ledger_.generation(), running.output->wants_changelog());
       source->views.push_back(std::move(running));
     }
     WRACKLINE_TRY(source->input.open());
@@ -121,7 +120,7 @@ Result<bool> Runner::tick(RunningSource& source) {
       WRACKLINE_TRY(judge_and_publish(source, step));
       return true;
     case Input::StepKind::kTime:
-      WRACKLINE_TRY(advance_views(source));
+      WRACKLINE_TRY(advance_views(source, step.read_at.micros()));
       return true;
     case Input::StepKind::kQuiet:
       return false;
@@ -133,38 +132,41 @@ Result<bool> Runner::tick(RunningSource& source) {
 }
 
 Status Runner::judge_and_publish(RunningSource& source, const Input::Step& step) {
-  ++ticks_;
+  if (!std::exchange(source.tick_goes_on, step.more)) ++ticks_;
   const Batch& batch = *step.batch;
-  const TickContext context{ticks_, &source.input.stage().partition_names(), &ledger_};
+  const TickContext context{ticks_, &source.input.stage().partition_names(), &ledger_, step.read_at.micros()};
   for (RunningView& view : source.views) {
     if (step.fresh) view.operation->begin_batch(batch);
     WRACKLINE_TRY(view.operation->process(batch, *step.times, context, step.begin, step.end));
-    WRACKLINE_TRY(view.operation->finish_tick());
+    if (!step.more) WRACKLINE_TRY(view.operation->finish_tick(context));
   }
   rows_ += static_cast<int64_t>(step.end - step.begin);
   if (step.end == batch.rows) rows_ += static_cast<int64_t>(batch.rejects.size());
   return {};
 }
 
-Status Runner::advance_views(RunningSource& source) {
+Status Runner::advance_views(RunningSource& source, int64_t wall_us) {
+  const TickContext context{ticks_, &source.input.stage().partition_names(), &ledger_, wall_us};
   for (RunningView& view : source.views) {
     WRACKLINE_TRY(view.operation->advance(source.watermark().micros()));
-    WRACKLINE_TRY(view.operation->finish_tick());
+    WRACKLINE_TRY(view.operation->finish_tick(context));
   }
   return {};
 }
 
 Status Runner::flush() {
   for (auto& source : sources_) {
-    source->input.stage().tracker().flush();
-    WRACKLINE_TRY(advance_views(*source));
+    WRACKLINE_TRY(source->input.flush());
+    WRACKLINE_TRY(advance_views(*source, kMicrosMin));
   }
   return {};
 }
 
-// The ledger first: what a sink shows must be explainable by a ledger that is at least as new.
+// The ledger before the sinks: what a sink shows must be explainable by a ledger that is at least as new. The
+// tick log before both: what they say must be reproducible.
 Status Runner::commit() {
   WRACKLINE_TRY(check_balances());
+  if (options_.log != nullptr) WRACKLINE_TRY(options_.log->commit());
   WRACKLINE_TRY(ledger_.commit());
   for (auto& source : sources_) {
     for (RunningView& view : source->views) WRACKLINE_TRY(view.output->commit());

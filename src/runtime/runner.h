@@ -19,14 +19,17 @@
 #include "ledger/ledger.h"
 #include "operators/balance.h"
 #include "operators/source.h"
-#include "operators/window_aggregate.h"
+#include "operators/view_operator.h"
 #include "runtime/input.h"
 #include "runtime/view_output.h"
 
 namespace wrackline::runtime {
 
 struct ViewPlan {
-  WindowAggregateOptions operation;
+  std::string name;
+  // Makes the view's operator, which gives what it publishes to the consumer. Called once.
+  std::function<std::unique_ptr<ViewOperator>(ChangeConsumer&, int64_t generation, bool wants_retractions)>
+      make;
   std::vector<OutputColumn> columns;
   std::vector<SinkBinding> sinks;
 };
@@ -50,6 +53,7 @@ struct RunnerOptions {
   bool flush_at_end = true;                           // false: the end of bounded input holds the watermark
   std::function<void(const Progress&)> on_progress;   // a few times a second
   std::function<void(const std::string&)> on_notice;  // rotation, drops, absent columns
+  TickLogWriter* log = nullptr;  // borrowed; made durable before anything that depends on it is published
 };
 
 struct ViewReport {
@@ -92,7 +96,7 @@ class Runner {
   // Takes the next step of the source; returns false when it had nothing to give.
   Result<bool> tick(RunningSource& source);
   Status judge_and_publish(RunningSource& source, const Input::Step& step);
-  Status advance_views(RunningSource& source);
+  Status advance_views(RunningSource& source, int64_t wall_us);
   Status flush();
   Status commit();
   Status check_balances() const;

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "data/value.h"
+#include "operators/aligned_aggregate.h"
 #include "runtime/memory_source_test.h"
 
 namespace wrackline::runtime {
@@ -60,6 +61,7 @@ struct TestRun {
   SinkMode mode = SinkMode::kUpsert;
   bool flush = true;
   bool in_arrival_order = false;
+  size_t threads = 1;
 };
 
 struct Outcome {
@@ -93,14 +95,20 @@ Outcome run(const std::vector<std::vector<TestRecord>>& splits, const TestRun& c
   plan.input.alignment = config.size;
   plan.input.in_arrival_order = config.in_arrival_order;
   ViewPlan view;
-  view.operation.view = "v";
-  view.operation.source = "s";
-  view.operation.windows = TumblingWindows(config.size);
-  view.operation.router = LateRouter({config.policy, config.lateness, std::nullopt});
-  view.operation.keys = {key.get()};
-  view.operation.key_names = {"key"};
-  view.operation.aggregates = {{count, nullptr, nullptr}, {sum, value.get(), nullptr}};
-  for (const auto& output : outputs) view.operation.outputs.push_back(output.get());
+  ViewOptions operation;
+  operation.view = view.name = "v";
+  operation.source = "s";
+  operation.router = LateRouter({config.policy, config.lateness, std::nullopt});
+  operation.keys = {key.get()};
+  operation.key_names = {"key"};
+  operation.aggregates = {{count, nullptr, nullptr}, {sum, value.get(), nullptr}};
+  operation.threads = config.threads;
+  for (const auto& output : outputs) operation.outputs.push_back(output.get());
+  view.make = [&](ChangeConsumer& consumer, int64_t generation, bool wants_retractions) {
+    operation.wants_retractions = wants_retractions;
+    return std::make_unique<AlignedAggregate>(operation, WindowPlan::tumbling(config.size), consumer,
+                                              generation);
+  };
   view.sinks.push_back({std::make_unique<MemorySink>(outcome.rows), config.mode});
   plan.views.push_back(std::move(view));
 

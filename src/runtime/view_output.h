@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "operators/sink.h"
-#include "operators/window_aggregate.h"
+#include "operators/view_operator.h"
 
 namespace wrackline::runtime {
 

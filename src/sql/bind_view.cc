@@ -20,6 +20,7 @@ using expr::ExprKind;
 using expr::ExprPtr;
 
 constexpr int64_t kWindowDaysMax = 36'525;  // a century; beyond it is a slip of units
+constexpr int32_t kWindowMonthsMax = 1200;
 constexpr int64_t kDayMicros = 86'400'000'000;
 
 constexpr std::pair<std::string_view, Reason> kDroppable[] = {
@@ -47,6 +48,7 @@ class ViewBinder {
     }
     WRACKLINE_TRY(bind_group_by());
     WRACKLINE_TRY(bind_select());
+    WRACKLINE_TRY(bind_having());
     mark_needed();
     return {};
   }
@@ -68,48 +70,136 @@ class ViewBinder {
 
   // ---- FROM TUMBLE(source, column, size [, offset])
 
+  // TUMBLE(source, column, size [, ...]), HOP(source, column, slide, size [, ...]), CUMULATE(source, column,
+  // step, size [, ...]), SESSION(source, column, gap). At the end an offset, a time zone, or both.
+  struct WindowFunction {
+    std::string_view name;
+    WindowKind kind;
+    bool session;
+    size_t lengths;
+    std::string_view usage;
+    std::string_view example;
+  };
+  static constexpr WindowFunction kWindowFunctions[] = {
+      {"tumble", WindowKind::kTumble, false, 1,
+       "TUMBLE(source, event_time column, size [, offset] [, time zone])",
+       "TUMBLE(clicks, at, INTERVAL '1 minute')"},
+      {"hop", WindowKind::kHop, false, 2,
+       "HOP(source, event_time column, slide, size [, offset] [, time zone])",
+       "HOP(clicks, at, INTERVAL '1 minute', INTERVAL '10 minutes')"},
+      {"cumulate", WindowKind::kCumulate, false, 2,
+       "CUMULATE(source, event_time column, step, size [, offset] [, time zone])",
+       "CUMULATE(clicks, at, INTERVAL '1 hour', INTERVAL '1 day')"},
+      {"session", WindowKind::kTumble, true, 1, "SESSION(source, event_time column, gap)",
+       "SESSION(clicks, at, INTERVAL '30 minutes')"},
+  };
+
   Status bind_window() {
     const WindowCall& call = view_.from;
-    if (call.function.text == "hop" || call.function.text == "session" || call.function.text == "cumulate") {
+    const auto* function = std::ranges::find(kWindowFunctions, call.function.text, &WindowFunction::name);
+    if (function == std::end(kWindowFunctions)) {
       return unsupported(call.function.position,
-                         format("{} windows are not supported yet", upper_first(call.function.text)),
-                         "They are planned. There is TUMBLE(clicks, at, INTERVAL '1 minute').");
+                         format("function \"{}\" in FROM is not supported", printable(call.function.text)),
+                         "A view reads one source through TUMBLE, HOP, CUMULATE or SESSION: FROM "
+                         "TUMBLE(clicks, at, INTERVAL "
+                         "'1 minute').");
     }
-    if (call.function.text != "tumble") {
-      return unsupported(
-          call.function.position,
-          format("function \"{}\" in FROM is not supported", printable(call.function.text)),
-          "A view reads one source through a window: FROM TUMBLE(clicks, at, INTERVAL '1 minute').");
-    }
-    if (call.args.size() < 3 || call.args.size() > 4) {
-      return invalid(
-          call.function.position, format("TUMBLE takes three or four arguments, not {}", call.args.size()),
-          "TUMBLE(source, event_time column, size [, offset]): TUMBLE(clicks, at, INTERVAL '1 minute').");
+    function_ = function;
+    const size_t least = 2 + function->lengths;
+    const size_t most = least + (function->session ? 0 : 2);
+    if (call.args.size() < least || call.args.size() > most) {
+      return invalid(call.function.position,
+                     least == most ? format("{} takes {} arguments, not {}", upper(function->name), least,
+                                            call.args.size())
+                                   : format("{} takes {} to {} arguments, not {}", upper(function->name),
+                                            least, most, call.args.size()),
+                     format("{}: {}.", function->usage, function->example));
     }
     WRACKLINE_TRY(bind_source_name(*call.args[0]));
     WRACKLINE_TRY(check_time_column(*call.args[1]));
-    WRACKLINE_ASSIGN(spec_.window_size, span(*call.args[2], "size"));
-    if (spec_.window_size <= Duration()) {
-      return invalid(
-          call.args[2]->position,
-          format("window size must be more than nothing, not {}", span_text(spec_.window_size.micros())),
-          "Write a size such as INTERVAL '1 minute'.");
+    return function->session ? bind_session() : bind_aligned();
+  }
+
+  Status bind_aligned() {
+    const WindowCall& call = view_.from;
+    WindowPlan::Options& windows = spec_.windows;
+    windows.kind = function_->kind;
+    const bool sliding = function_->lengths == 2;
+    if (sliding) {
+      WRACKLINE_ASSIGN(windows.slide,
+                       length(*call.args[2], windows.kind == WindowKind::kHop ? "slide" : "step"));
     }
-    if (call.args.size() == 4) {
-      WRACKLINE_ASSIGN(spec_.window_offset, span(*call.args[3], "offset"));
+    WRACKLINE_ASSIGN(windows.size, length(*call.args[sliding ? 3 : 2], "size"));
+    bool has_offset = false;
+    for (size_t i = 2 + function_->lengths; i < call.args.size(); ++i) {
+      const Syntax& arg = *call.args[i];
+      if (arg.kind == SyntaxKind::kString && !parse_interval(arg.text)) {
+        if (windows.zone != nullptr)
+          return invalid(arg.position, "the window has two time zones", "Keep one.");
+        const Result<const TimeZone*> zone = TimeZone::find(arg.text);
+        if (!zone) return fail(text_.placed(arg.position, zone.error()));
+        windows.zone = *zone;
+        continue;
+      }
+      if (has_offset) return invalid(arg.position, "the window has two offsets", "Keep one.");
+      has_offset = true;
+      WRACKLINE_ASSIGN(windows.offset, span(arg, "offset"));
     }
+    const std::string impossible = WindowPlan::impossible(windows);
+    if (impossible.empty()) return {};
+    return invalid(call.args[2]->position, format("these windows cannot be: {}", impossible),
+                   format("{}: {}.", function_->usage, function_->example));
+  }
+
+  Status bind_session() {
+    SessionWindowSpec session;
+    WRACKLINE_ASSIGN(session.gap, span(*view_.from.args[2], "gap"));
+    if (session.gap <= Duration()) return not_positive(*view_.from.args[2], "gap", session.gap);
+    if (options_.has("max_session_length")) {
+      WRACKLINE_ASSIGN(session.max_length, options_.span("max_session_length", Duration()));
+      if (*session.max_length < session.gap) {
+        return options_.wrong("max_session_length", "a session is at least as long as its gap",
+                              format("The gap is {}.", span_text(session.gap.micros())));
+      }
+    }
+    spec_.session = session;
     return {};
   }
 
-  static std::string upper_first(std::string text) {
+  std::unexpected<Error> not_positive(const Syntax& syntax, std::string_view what, Duration value) const {
+    return invalid(syntax.position,
+                   format("window {} must be more than nothing, not {}", what, span_text(value.micros())),
+                   format("Write a {} such as INTERVAL '1 minute'.", what));
+  }
+
+  // A length of a window: months, or a span.
+  Result<WindowLength> length(const Syntax& syntax, std::string_view what) const {
+    WRACKLINE_ASSIGN(const Interval value, interval(syntax, what));
+    if (value.months != 0 && (value.days != 0 || value.micros != 0)) {
+      return invalid(syntax.position, format("the window's {} mixes months with days", what),
+                     "Months differ in length: write INTERVAL '1 month' or INTERVAL '30 days'.");
+    }
+    if (value.months != 0) {
+      if (value.months < 0) return not_positive(syntax, what, Duration(-1));
+      if (value.months > kWindowMonthsMax) return too_long(syntax, what);
+      return WindowLength{.months = value.months};
+    }
+    WRACKLINE_ASSIGN(const Duration micros, span_of(value, syntax, what));
+    if (micros <= Duration()) return not_positive(syntax, what, micros);
+    return WindowLength{.micros = micros.micros()};
+  }
+
+  static std::string upper(std::string_view name) {
+    std::string text(name);
     for (char& c : text) c = static_cast<char>(c - 'a' + 'A');
     return text;
   }
 
   Status bind_source_name(const Syntax& name) {
     if (name.kind != SyntaxKind::kColumn || name.names.size() != 1) {
-      return invalid(name.position, "the first argument of TUMBLE is not the name of a source",
-                     "TUMBLE(clicks, at, INTERVAL '1 minute') reads the source clicks.");
+      return invalid(name.position,
+                     format("the first argument of {} is not the name of a source", upper(function_->name)),
+                     format("{} reads the source clicks.", function_->example));
     }
     std::vector<std::string_view> known;
     for (size_t i = 0; i < sources_.size(); ++i) {
@@ -129,23 +219,29 @@ class ViewBinder {
     const std::string& event_time = source().fields[source().event_time.column].name;
     if (column.kind == SyntaxKind::kCall && column.text == "descriptor") {
       return invalid(column.position, "DESCRIPTOR is not needed here",
-                     format("Write the column alone: TUMBLE({}, {}, ...).", source().name, event_time));
+                     format("Write the column alone: {}({}, {}, ...).", upper(function_->name), source().name,
+                            event_time));
     }
     if (column.kind != SyntaxKind::kColumn || column.names.back() != event_time) {
       return invalid(column.position,
                      format("windows are cut by the event time of source \"{0}\", which is \"{1}\"",
                             source().name, event_time),
-                     format("Write TUMBLE({}, {}, ...), or set the source's option event_time.",
-                            source().name, event_time));
+                     format("Write {}({}, {}, ...), or set the source's option event_time.",
+                            upper(function_->name), source().name, event_time));
     }
     return {};
   }
 
-  // A constant span: INTERVAL '1 minute', '1 minute'::interval or '1 minute', with a sign if it must be.
   Result<Duration> span(const Syntax& syntax, std::string_view what) const {
+    WRACKLINE_ASSIGN(const Interval value, interval(syntax, what));
+    return span_of(value, syntax, what);
+  }
+
+  // A constant interval: INTERVAL '1 minute', '1 minute'::interval or '1 minute', with a sign if it must be.
+  Result<Interval> interval(const Syntax& syntax, std::string_view what) const {
     if (syntax.kind == SyntaxKind::kOperator && syntax.text == "-" && syntax.args.size() == 1) {
-      WRACKLINE_ASSIGN(const Duration positive, span(*syntax.args[0], what));
-      return Duration() - positive;
+      WRACKLINE_ASSIGN(const Interval positive, interval(*syntax.args[0], what));
+      return Interval{-positive.months, -positive.days, -positive.micros};
     }
     const bool cast = syntax.kind == SyntaxKind::kCast && syntax.type.name == "interval";
     const Syntax& literal = cast ? *syntax.args[0] : syntax;
@@ -157,22 +253,28 @@ class ViewBinder {
     if (cast) {
       WRACKLINE_ASSIGN(value, interval_text(text_, syntax.type, literal.text));
     }
-    const Result<Interval> interval = parse_interval(value);
-    if (!interval) return fail(text_.placed(syntax.position, interval.error()));
-    if (interval->months != 0) {
-      return unsupported(syntax.position, format("a window {} in months or years is not supported yet", what),
+    const Result<Interval> parsed = parse_interval(value);
+    if (!parsed) return fail(text_.placed(syntax.position, parsed.error()));
+    return *parsed;
+  }
+
+  Result<Duration> span_of(const Interval& interval, const Syntax& syntax, std::string_view what) const {
+    if (interval.months != 0) {
+      return unsupported(syntax.position, format("a window {} in months or years is not possible", what),
                          "Months differ in length; write days, such as INTERVAL '30 days'.");
     }
     int64_t total_us = 0;
-    const bool too_long = __builtin_mul_overflow(int64_t{interval->days}, kDayMicros, &total_us) ||
-                          __builtin_add_overflow(total_us, interval->micros, &total_us) ||
-                          total_us > kWindowDaysMax * kDayMicros || total_us < -kWindowDaysMax * kDayMicros;
-    if (too_long) {
-      return fail(text_.error(syntax.position, ErrorCode::kOutOfRange,
-                              format("a window {} of more than a century", what),
-                              "Is the unit right? us, ms, s, min, h and days are known."));
-    }
+    const bool overflows = __builtin_mul_overflow(int64_t{interval.days}, kDayMicros, &total_us) ||
+                           __builtin_add_overflow(total_us, interval.micros, &total_us) ||
+                           total_us > kWindowDaysMax * kDayMicros || total_us < -kWindowDaysMax * kDayMicros;
+    if (overflows) return too_long(syntax, what);
     return Duration(total_us);
+  }
+
+  std::unexpected<Error> too_long(const Syntax& syntax, std::string_view what) const {
+    return fail(text_.error(syntax.position, ErrorCode::kOutOfRange,
+                            format("a window {} of more than a century", what),
+                            "Is the unit right? us, ms, s, min, h and days are known."));
   }
 
   // ---- late records
@@ -185,6 +287,7 @@ class ViewBinder {
                  : late == "drop" ? LatePolicy::kDrop
                                   : LatePolicy::kCorrect;
     WRACKLINE_TRY(bind_drops());
+    WRACKLINE_TRY(bind_emission());
     if (spec_.late != LatePolicy::kCorrect && spec_.allowed_lateness > Duration()) {
       return contradiction("allowed_lateness", format("late = '{}'", late),
                            "Only late = 'correct' revises a window after its end; leave one of them out.");
@@ -197,6 +300,28 @@ class ViewBinder {
       return contradiction(
           "ledger_horizon", format("allowed_lateness ({})", span_text(spec_.allowed_lateness.micros())),
           "A record within the allowed lateness must be acceptable: the horizon is the greater one.");
+    }
+    return {};
+  }
+
+  Status bind_emission() {
+    WRACKLINE_ASSIGN(spec_.emit_empty, options_.on("emit_empty", false));
+    WRACKLINE_ASSIGN(const std::string clock, options_.choice("emit_early_by", "event_time"));
+    if (options_.has("emit_early")) {
+      WRACKLINE_ASSIGN(const Duration every, options_.span("emit_early", Duration()));
+      if (every <= Duration())
+        return options_.wrong("emit_early", "an interval of nothing", "Write one such as '10 s'.");
+      spec_.early = EarlyOptions{every, clock == "wall_time"};
+    } else if (options_.has("emit_early_by")) {
+      return options_.wrong("emit_early_by", "emit_early_by says nothing without emit_early",
+                            "Add emit_early = '10 s', or leave it out.");
+    }
+    if (options_.has("max_session_length") && !spec_.session) {
+      return contradiction("max_session_length", format("{}", upper(function_->name)),
+                           "Only sessions grow with their records; leave it out.");
+    }
+    if (spec_.emit_empty && spec_.session) {
+      return contradiction("emit_empty", "SESSION", "A session is where records are; leave it out.");
     }
     return {};
   }
@@ -261,6 +386,10 @@ class ViewBinder {
       const bool as_written = key == view_.group_by[i].get() && i < view_.group_by_texts.size();
       key_texts_.push_back(as_written ? view_.group_by_texts[i] : item_text(key));
       spec_.keys.push_back(std::move(bound));
+    }
+    if (spec_.emit_empty && !spec_.keys.empty()) {
+      return contradiction("emit_empty", "GROUP BY with keys",
+                           "Which keys would an empty window have? Leave the keys out, or emit_empty.");
     }
     if (has_start && has_end) return {};
     return invalid(
@@ -341,6 +470,29 @@ class ViewBinder {
     WRACKLINE_TRY(check_names());
     name_keys();
     return {};
+  }
+
+  // ---- HAVING: a condition over the same row as the SELECT list, with aggregates of its own
+
+  Status bind_having() {
+    if (!view_.having) return {};
+    Scope scope = this->scope("HAVING");
+    scope.windows = true;
+    scope.aggregates = &spec_.aggregates;
+    Result<ExprPtr> bound = ExpressionBinder(text_, scope).bind_condition(*view_.having);
+    if (!bound) return fail(explain_alias(std::move(bound).error()));
+    spec_.having = std::move(*bound);
+    return to_output_row(*spec_.having, scope);
+  }
+
+  // HAVING n > 1 with count(*) AS n: PostgreSQL does not know the names of the SELECT list there.
+  Error explain_alias(Error error) const {
+    for (const SelectItem& item : view_.items) {
+      if (item.alias.text.empty() || error.code != ErrorCode::kNotFound) continue;
+      if (error.message != format("column \"{}\" does not exist", item.alias.text)) continue;
+      error.hint = format("HAVING does not know the names of the SELECT list; write {}.", item.text);
+    }
+    return error;
   }
 
   // Columns of the source, window and aggregates become columns of the output row, in place.
@@ -455,6 +607,7 @@ class ViewBinder {
     for (const AggregateCall& call : spec_.aggregates) {
       if (call.argument) for_each_column(*call.argument, mark);
       if (call.filter) for_each_column(*call.filter, mark);
+      for (const ExprPtr& key : call.sort_keys) for_each_column(*key, mark);
     }
   }
 
@@ -464,6 +617,7 @@ class ViewBinder {
   const Options& options_;
   std::span<BoundSource> sources_;
   std::vector<std::string> key_texts_;  // one a key
+  const WindowFunction* function_ = nullptr;
 };
 
 }  // namespace

@@ -141,6 +141,30 @@ std::string column_list(const SourceSpec& source, bool needed) {
   return out;
 }
 
+std::string key_of(const SourceSpec& source) {
+  std::vector<std::string> names;
+  for (const size_t column : source.dedup->columns) names.push_back(source.fields[column].name);
+  return joined(names);
+}
+
+// Bytes an id: operators/dedup_index.h.
+void explain_dedup(Paragraph& out, const SourceSpec& source) {
+  out.sentence(format(
+      "A record whose {} was seen before counts as duplicate; with other values in its columns{} it goes to the "
+      "ledger as conflict. NULL is no id.",
+      key_of(source), source.arrival_time ? " (but the arrival time)" : ""));
+  if (source.dedup->horizon) {
+    out.sentence(format(
+        "An id is known until the watermark is {} past its event time; a record that is older than that is dropped "
+        "as past_horizon. State: 30 to 43 bytes for each record of so much event time.",
+        span_of(*source.dedup->horizon)));
+  } else {
+    out.sentence(
+        "Ids are known for ever, 30 to 43 bytes each, because late records may come without end; dedup_horizon, or "
+        "ledger_horizon in the views, sets a bound.");
+  }
+}
+
 std::string explain_source(const JobText& text, const BoundSource& bound) {
   const SourceSpec& source = bound.spec;
   Paragraph out(text, bound.options);
@@ -154,6 +178,11 @@ std::string explain_source(const JobText& text, const BoundSource& bound) {
   out.option("idle_close", source.idle_close ? span_of(*source.idle_close) : "off",
              source.idle_close && !source.follow ? "live input only" : "");
   if (source.max_drift) out.option("max_drift", span_of(*source.max_drift));
+  if (source.dedup) {
+    out.option("dedup_key", key_of(source));
+    out.option("dedup_horizon", source.dedup->horizon ? span_of(*source.dedup->horizon) : "unlimited",
+               bound.options.has("dedup_horizon") ? "" : "as long as its views take records");
+  }
   out.row("columns read", column_list(source, true));
   if (const std::string unread = column_list(source, false); !unread.empty())
     out.row("columns unused", unread);
@@ -175,6 +204,7 @@ std::string explain_source(const JobText& text, const BoundSource& bound) {
       "An event time more than {} ahead of its arrival does not move it; one more than {} ahead goes to the "
       "ledger as future.",
       span_of(source.max_future_skew), span_of(source.max_future_accept)));
+  if (source.dedup) explain_dedup(out, source);
   return out.take();
 }
 
@@ -202,16 +232,43 @@ std::string column_text(const ViewColumn& column) {
   return format("{} {}", column.name, to_string(column.expression->type));
 }
 
+std::string length_of(const WindowLength& length) {
+  if (length.months == 0) return span_of(Duration(length.micros));
+  return length.months % 12 == 0 ? format("{} y", length.months / 12) : format("{} months", length.months);
+}
+
+std::string window_in_words(const ViewSpec& view) {
+  if (view.session) {
+    std::string text = format("sessions, ended by a gap of {}", span_of(view.session->gap));
+    if (view.session->max_length) text += format(", at most {} long", span_of(*view.session->max_length));
+    return text;
+  }
+  const WindowPlan::Options& windows = view.windows;
+  std::string text;
+  switch (windows.kind) {
+    case WindowKind::kTumble:
+      text = format("tumbling, {}", length_of(windows.size));
+      break;
+    case WindowKind::kHop:
+      text = format("hopping, {} every {}", length_of(windows.size), length_of(windows.slide));
+      break;
+    case WindowKind::kCumulate:
+      text = format("cumulative, {} in steps of {}", length_of(windows.size), length_of(windows.slide));
+      break;
+  }
+  if (windows.zone != nullptr) text += format(", by the clock of {}", windows.zone->name());
+  // People look for the first record; what counts is where the grid lies.
+  const int64_t origin_us = WindowPlan(windows).slice_of(0).start.micros();
+  return text + format(", aligned to {}", timestamp_text(origin_us));
+}
+
 void explain_query(Paragraph& out, const BoundView& bound, const SourceSpec& source) {
   const ViewSpec& view = bound.spec;
   out.row("reads", format("source \"{}\"", source.name));
-  std::string window = format("tumbling, {}", span_of(view.window_size));
-  const TumblingWindows windows(view.window_size, view.window_offset);
-  window += format(", aligned to {}",
-                   timestamp_text(windows.offset().micros()));  // people look for the first record
-  out.row("window", window);
+  out.row("window", window_in_words(view));
   if (view.where) out.row("where", bound.syntax->where_text);
   out.row("keys", view.keys.empty() ? "(none: one row a window)" : joined(view.key_names));
+  if (view.having) out.row("having", bound.syntax->having_text);
   size_t width = 0;
   for (const ViewColumn& column : view.columns) width = std::max(width, column_text(column).size());
   for (size_t i = 0; i < view.columns.size(); ++i) {
@@ -242,6 +299,11 @@ std::string explain_view(const JobText& text, const BoundView& bound, std::span<
     }
   } else {
     out.option("drop", "nothing");
+  }
+  if (view.emit_empty) out.option("emit_empty", "on");
+  if (view.early) {
+    out.option("emit_early", span_of(view.early->every));
+    out.option("emit_early_by", view.early->wall_time ? "wall_time" : "event_time");
   }
   out.sentence(late_policy_in_words(view));
   if (printed) out.sentence("No INSERT names the view: it prints to standard output.");

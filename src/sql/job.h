@@ -16,6 +16,8 @@
 #include "data/types.h"
 #include "expr/aggregate.h"
 #include "expr/expr.h"
+#include "operators/view_operator.h"
+#include "operators/window_plan.h"
 #include "wrackline/late_router.h"
 #include "wrackline/time.h"
 
@@ -32,6 +34,12 @@ struct TimeColumn {
 enum class SourceConnector : uint8_t { kFile, kStdin };
 enum class FilesMode : uint8_t { kParallel, kSequence };
 enum class InputOrder : uint8_t { kAsRead, kArrivalTime };
+
+// What makes a record of a source unique.
+struct DedupSpec {
+  std::vector<size_t> columns;      // indices in SourceSpec::fields; together they are the id
+  std::optional<Duration> horizon;  // how far behind the watermark ids are known; nullopt: for ever
+};
 
 struct SourceSpec {
   std::string name;
@@ -50,6 +58,7 @@ struct SourceSpec {
   TimeColumn event_time;
   std::optional<TimeColumn> arrival_time;
   std::optional<size_t> partition;  // index of the column that names the partition
+  std::optional<DedupSpec> dedup;
   Duration watermark_delay;
   Duration max_future_skew = seconds(300);
   Duration max_future_accept = seconds(86400);
@@ -63,9 +72,12 @@ using wrackline::LatePolicy;
 struct AggregateCall {
   std::string name;  // "count"
   std::shared_ptr<const expr::Aggregate> aggregate;
-  expr::ExprPtr argument;  // null for count(*)
-  expr::ExprPtr filter;    // FILTER (WHERE ...), or null
+  expr::ExprPtr argument;                     // null for count(*)
+  expr::ExprPtr filter;                       // FILTER (WHERE ...), or null
   std::vector<expr::ExprPtr> sort_keys = {};  // ORDER BY in the call, over the source's fields
+  std::vector<expr::SortKey> sort_order = {};
+  std::vector<expr::ExprPtr> constants = {};  // the arguments after the first
+  bool distinct = false;
 };
 
 struct ViewColumn {
@@ -76,11 +88,16 @@ struct ViewColumn {
   bool identity = false;  // it is window_start, window_end or a grouping key, as it is
 };
 
+struct SessionWindowSpec {
+  Duration gap;
+  std::optional<Duration> max_length;
+};
+
 struct ViewSpec {
   std::string name;
-  size_t source = 0;                   // index in Job::sources
-  Duration window_size;                // tumbling
-  Duration window_offset;              // start = floor((t - offset) / size) * size + offset
+  size_t source = 0;            // index in Job::sources
+  WindowPlan::Options windows;  // tumbling, hopping or cumulative, unless `session` is set
+  std::optional<SessionWindowSpec> session;
   expr::ExprPtr where;                 // boolean over the source's fields, or null
   std::vector<expr::ExprPtr> keys;     // GROUP BY expressions beside the window, over the source's fields
   std::vector<std::string> key_names;  // column name or printed expression, for the ledger's key object
@@ -94,6 +111,7 @@ struct ViewSpec {
   // kDrop also kLate and kLateAfterIdle.
   std::map<Reason, bool> drop;
   bool emit_empty = false;
+  std::optional<EarlyOptions> early;
 };
 
 enum class SinkConnector : uint8_t { kStdout, kFile, kSqlite };

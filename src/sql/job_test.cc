@@ -124,8 +124,8 @@ TEST(Job, ViewIsWhatItSays) {
     GROUP BY window_start, window_end, page, upper(page);)");
   const ViewSpec& view = job.views[0];
   EXPECT_EQ(view.name, "v");
-  EXPECT_EQ(view.window_size, seconds(3600));
-  EXPECT_EQ(view.window_offset, seconds(900));
+  EXPECT_EQ(view.windows.size.micros, 3'600'000'000);
+  EXPECT_EQ(view.windows.offset, seconds(900));
   ASSERT_TRUE(view.where);
   EXPECT_EQ(view.where->type, Type::boolean());
   ASSERT_EQ(view.keys.size(), 2U);
@@ -228,7 +228,7 @@ TEST(Job, WindowSizesAreReadInEveryForm) {
         parsed("CREATE MATERIALIZED VIEW v AS SELECT window_start, count(*) AS n FROM TUMBLE(clicks, at, " +
                std::string(c.size) + ") GROUP BY window_start, window_end;" + std::string(kClicks));
     ASSERT_EQ(job.views.size(), 1U);
-    EXPECT_EQ(job.views[0].window_size.micros(), c.micros) << c.size;
+    EXPECT_EQ(job.views[0].windows.size.micros, c.micros) << c.size;
   }
   for (const std::string_view refused : {"INTERVAL '1.5' MINUTE", "INTERVAL '1 2' DAY TO HOUR",
                                          "INTERVAL '4' SECOND(3)", "INTERVAL(3) '4 s'"}) {

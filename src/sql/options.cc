@@ -57,9 +57,10 @@ constexpr OptionInfo kOptions[] = {
      ""},
     {kSource, "max_drift", kSpan, "", "the smallest window; none with follow",
      "A partition further ahead of the slowest one is not read on until that one has come closer.", ""},
-    {kSource, "dedup_key", kColumn, "", "(none)", "The column whose value makes a record unique.",
-     "Duplicates are counted like other records for now; remove them before, or count them in the view's own "
-     "key."},
+    {kSource, "dedup_key", kColumns, "", "(none)",
+     "The columns whose values make a record unique: a copy is counted as duplicate.", ""},
+    {kSource, "dedup_horizon", kHorizon, "", "as long as its views take records",
+     "How far behind the watermark an id is remembered; an older record is dropped as past_horizon.", ""},
     // views
     {kView, "late", kChoice, "correct|ledger|drop", "correct",
      "What becomes of late records: revise the result, keep for a drain, or count and discard.", ""},
@@ -69,8 +70,15 @@ constexpr OptionInfo kOptions[] = {
      "How late a record may be to be kept; a later one is counted as past_horizon.", ""},
     {kView, "drop", kReasons, "", "(none)",
      "Reasons whose records are counted and discarded instead of kept.", ""},
-    {kView, "emit_empty", kSwitch, "", "off", "Publishes windows that hold no record, too.",
-     "Until then fill the gaps where the rows are read: a window that is not there holds no record."},
+    {kView, "emit_empty", kSwitch, "", "off",
+     "Publishes windows that hold no record, too, from the first one that holds some; for views without "
+     "keys.",
+     ""},
+    {kView, "emit_early", kSpan, "", "(off)",
+     "How often open windows are published before they close, marked `early`.", ""},
+    {kView, "emit_early_by", kChoice, "event_time|wall_time", "event_time",
+     "Whose time emit_early counts: the watermark's, or the clock's as it is read for each tick.", ""},
+    {kView, "max_session_length", kSpan, "", "unlimited", "SESSION: no session lasts longer.", ""},
     // sinks
     {kSink, "connector", kChoice, "stdout|file|sqlite", "(required)", "Where the rows go.", ""},
     {kSink, "path", kText, "", "(required with file, sqlite)",
@@ -162,6 +170,8 @@ std::string expected_value(const OptionInfo& option) {
       return "a path or glob such as 'clicks/*.jsonl'";
     case kColumn:
       return "the name of a column";
+    case kColumns:
+      return "the name of a column, or several with commas between them";
     case kChoice: {
       const auto choices = split_choices(option.choices);
       return (choices.size() == 1 ? "" : "one of ") + quoted_list(choices);

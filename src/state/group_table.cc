@@ -160,6 +160,30 @@ void GroupTable::find_or_insert(const EncodedKeys& keys, std::span<uint32_t> gro
   }
 }
 
+void GroupTable::find(const EncodedKeys& keys, std::span<uint32_t> groups) const {
+  WRACKLINE_CHECK(groups.size() == keys.count);
+  std::fill(groups.begin(), groups.end(), kNoGroup);
+  if (size_ == 0) return;
+  for (size_t i = 0; i < keys.count; ++i) {
+    if (shape_ == KeyShape::kNone) {
+      groups[i] = 0;
+    } else if (!keys.nulls.empty() && keys.nulls[i] != 0) {
+      if (has_null_group_) groups[i] = null_group_;
+    } else if (!index_.empty()) {
+      const bool integer = shape_ == KeyShape::kInteger;
+      size_t slot = (integer ? hash_integer(keys.integers[i]) : hash_bytes(keys.bytes[i])) & mask_;
+      for (; index_[slot] != 0; slot = (slot + 1) & mask_) {
+        const uint32_t group = index_[slot] - 1;
+        const bool same = integer ? integer_key(group) == keys.integers[i] && !is_null_key(group)
+                                  : bytes_key(group) == keys.bytes[i];
+        if (!same) continue;
+        groups[i] = group;
+        break;
+      }
+    }
+  }
+}
+
 void GroupTable::export_keys(std::span<const uint32_t> groups, EncodedKeys& out) const {
   out.count = groups.size();
   out.integers.clear();
@@ -176,6 +200,21 @@ void GroupTable::export_keys(std::span<const uint32_t> groups, EncodedKeys& out)
       out.bytes.push_back(null ? std::string_view() : bytes_key(groups[i]));
     }
   }
+}
+
+bool GroupTable::key_less(const GroupTable& a, uint32_t group_a, const GroupTable& b, uint32_t group_b) {
+  const bool null_a = a.is_null_key(group_a);
+  const bool null_b = b.is_null_key(group_b);
+  if (null_a || null_b) return !null_a && null_b;
+  switch (a.shape_) {
+    case KeyShape::kNone:
+      return false;
+    case KeyShape::kInteger:
+      return a.integer_key(group_a) < b.integer_key(group_b);
+    case KeyShape::kBytes:
+      return a.bytes_key(group_a) < b.bytes_key(group_b);
+  }
+  return false;
 }
 
 void GroupTable::sorted_groups(std::vector<uint32_t>& order) const {
@@ -231,6 +270,17 @@ void GroupTable::clear() {
   std::fill(index_.begin(), index_.end(), 0U);
   has_null_group_ = false;
   arena_.clear();
+}
+
+void assign_shards(KeyShape shape, const EncodedKeys& keys, size_t shards, std::vector<uint32_t>& shard) {
+  shard.resize(keys.count);
+  for (size_t i = 0; i < keys.count; ++i) {
+    uint64_t hash = 0;
+    const bool null = !keys.nulls.empty() && keys.nulls[i] != 0;
+    if (!null && shape == KeyShape::kInteger) hash = hash_integer(keys.integers[i]);
+    if (!null && shape == KeyShape::kBytes) hash = hash_bytes(keys.bytes[i]);
+    shard[i] = static_cast<uint32_t>((hash >> 32) * shards >> 32);
+  }
 }
 
 }  // namespace wrackline::state

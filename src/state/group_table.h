@@ -31,6 +31,10 @@ class GroupTable {
   // groups[i] is the group of keys' row i; unknown keys become new groups.
   void find_or_insert(const EncodedKeys& keys, std::span<uint32_t> groups);
 
+  // The same without inserting: kNoGroup for unknown keys.
+  static constexpr uint32_t kNoGroup = UINT32_MAX;
+  void find(const EncodedKeys& keys, std::span<uint32_t> groups) const;
+
   size_t size() const { return size_; }
   size_t stride() const { return stride_; }
   std::byte* states() { return rows_.get() + states_at_; }  // of group 0; moves when groups are added
@@ -58,6 +62,8 @@ class GroupTable {
   // into this table.
   void export_keys(std::span<const uint32_t> groups, EncodedKeys& out) const;
 
+  // The order of keys, across tables of one shape.
+  static bool key_less(const GroupTable& a, uint32_t group_a, const GroupTable& b, uint32_t group_b);
   // Every group in the order of keys: integers by value, bytes by memcmp, NULL last.
   void sorted_groups(std::vector<uint32_t>& order) const;
   // The same for some groups.
@@ -98,5 +104,9 @@ class GroupTable {
   std::vector<uint64_t> hashes_;  // scratch of find_or_insert
   Arena arena_;
 };
+
+// Which of `shards` each key belongs to: shard[i] < shards, a function of the key alone, and not of the bits
+// that tables use.
+void assign_shards(KeyShape shape, const EncodedKeys& keys, size_t shards, std::vector<uint32_t>& shard);
 
 }  // namespace wrackline::state

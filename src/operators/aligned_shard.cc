@@ -1,0 +1,452 @@
+#include "operators/aligned_shard.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace wrackline {
+namespace {
+
+// A group's version counts its publications; the top bit says that the last of them withdrew it.
+constexpr uint32_t kHidden = 1U << 31;
+constexpr size_t kSpareTables = 4;
+
+bool is_visible(uint32_t version) {
+  return version != 0 && (version & kHidden) == 0;
+}
+
+void start_rows(ChangeBatch& to, const ChangeBatch& like, size_t rows, int64_t generation) {
+  to.rows = rows;
+  to.columns.resize(like.columns.size());
+  for (size_t i = 0; i < like.columns.size(); ++i) {
+    to.columns[i].reset(like.columns[i].type());
+    to.columns[i].resize(rows);
+  }
+  to.ops.resize(rows);
+  to.versions.resize(rows);
+  to.statuses.resize(rows);
+  to.generation = generation;
+}
+
+void copy_row(ChangeBatch& to, size_t at, const ChangeBatch& from, size_t row) {
+  for (size_t i = 0; i < to.columns.size(); ++i) to.columns[i].copy_value(at, from.columns[i], row);
+}
+
+}  // namespace
+
+struct AlignedShard::Table {
+  explicit Table(const Grouping& grouping) : groups(grouping.make_table()) {}
+
+  state::GroupTable groups;
+  std::vector<uint32_t> touched;    // since the last publication; mark(group) is the index here + 1
+  std::vector<std::byte> old_rows;  // of the touched groups as they were published, when they are needed
+};
+
+AlignedShard::AlignedShard(const ViewOptions& options, const WindowPlan& plan, const Grouping& grouping,
+                           int64_t generation)
+    : options_(options),
+      plan_(plan),
+      grouping_(grouping),
+      generation_(generation),
+      writer_(grouping),
+      projection_(options, grouping),
+      old_projection_(options, grouping) {}
+
+AlignedShard::~AlignedShard() = default;
+
+std::unique_ptr<AlignedShard::Table> AlignedShard::new_table() {
+  if (spare_.empty()) return std::make_unique<Table>(grouping_);
+  std::unique_ptr<Table> table = std::move(spare_.back());
+  spare_.pop_back();
+  return table;
+}
+
+void AlignedShard::recycle(std::unique_ptr<Table> table) {
+  if (!table || spare_.size() >= kSpareTables) return;
+  table->groups.clear();
+  table->touched.clear();
+  table->old_rows.clear();
+  spare_.push_back(std::move(table));
+}
+
+AlignedShard::Table& AlignedShard::slice_table(int64_t start_us) {
+  std::unique_ptr<Table>& table = slices_[start_us];
+  if (!table) table = new_table();
+  return *table;
+}
+
+void AlignedShard::add(const Window& slice, const InputColumns& columns, std::span<const uint32_t> rows) {
+  if (rows.empty()) return;
+  Table& table = slice_table(slice.start.micros());
+  if (options_.early) {
+    const std::span<const uint32_t> groups = writer_.find(table.groups, columns, rows);
+    track(table, groups);
+    writer_.update({table.groups.states(), table.groups.stride()}, table.groups.arena(), columns, groups,
+                   rows, errors_);
+  } else {
+    writer_.add(table.groups, columns, rows, errors_);
+  }
+  if (slice.start.micros() < front_end_us_) add_folded(slice.start.micros(), columns, rows);
+}
+
+// A record behind the watermark that some open window still takes: its slice has been merged already.
+void AlignedShard::add_folded(int64_t slice_start_us, const InputColumns& columns,
+                              std::span<const uint32_t> rows) {
+  if (slice_start_us >= front_begin_us_) {
+    writer_.add(front_->groups, columns, rows, errors_);
+    return;
+  }
+  const auto next = back_.lower_bound(slice_start_us);
+  if (next == back_.end() || next->first != slice_start_us) {
+    std::unique_ptr<Table> table = new_table();
+    if (next != back_.end()) writer_.merge_all(table->groups, next->second->groups);
+    back_.emplace_hint(next, slice_start_us, std::move(table));
+  }
+  for (auto& [start, table] : back_) {
+    if (start <= slice_start_us) writer_.add(table->groups, columns, rows, errors_);
+  }
+}
+
+void AlignedShard::revise(const Window& window, const InputColumns& columns, std::span<const uint32_t> rows) {
+  if (rows.empty()) return;
+  std::unique_ptr<Table>& table = windows_[window.end.micros()];
+  if (!table) table = new_table();
+  const std::span<const uint32_t> groups = writer_.find(table->groups, columns, rows);
+  track(*table, groups);
+  writer_.update({table->groups.states(), table->groups.stride()}, table->groups.arena(), columns, groups,
+                 rows, errors_);
+}
+
+void AlignedShard::track(Table& table, std::span<const uint32_t> groups) {
+  for (const uint32_t group : groups) {
+    if (table.groups.mark(group) != 0) continue;
+    table.touched.push_back(group);
+    table.groups.mark(group) = static_cast<uint32_t>(table.touched.size());
+    if (needs_old_rows()) keep_old_row(table, group);
+  }
+}
+
+// The group's published row as it stands before a change. States are merged into empty ones rather than
+// copied, because a state may point to what the next update changes.
+void AlignedShard::keep_old_row(Table& table, uint32_t group) {
+  const size_t at = table.old_rows.size();
+  table.old_rows.resize(at + table.groups.stride());
+  const std::byte* row = table.groups.row(group);
+  const auto states_at = static_cast<size_t>(table.groups.states() - table.groups.row(0));
+  std::memcpy(table.old_rows.data() + at, row, states_at);
+  grouping_.merge(table.old_rows.data() + at + states_at, row + states_at, table.groups.arena());
+}
+
+void AlignedShard::clear_touched(Table& table) {
+  for (const uint32_t group : table.touched) table.groups.mark(group) = 0;
+  table.touched.clear();
+  table.old_rows.clear();
+}
+
+// ---- Closing
+
+Status AlignedShard::close(const Window& window, bool make_empty, Publication& out) {
+  const int64_t end = window.end.micros();
+  std::unique_ptr<Table> table;
+  if (plan_.window_is_slice()) {
+    if (auto slice = slices_.extract(window.start.micros())) table = std::move(slice.mapped());
+  } else if (auto early = windows_.extract(end)) {
+    table = std::move(early.mapped());
+    refresh_early(window, *table);
+  } else {
+    table = merged(window);
+  }
+  if (make_empty && !table) table = new_table();
+  if (make_empty && table->groups.size() == 0) {
+    state::EncodedKeys no_key;
+    no_key.count = 1;
+    uint32_t group[1] = {};
+    table->groups.find_or_insert(no_key, group);
+  }
+  out.changes.rows = 0;
+  out.changelog.rows = 0;
+  if (!table) return {};
+  table->groups.sorted_groups(order_);
+  if (!order_.empty()) {
+    WRACKLINE_TRY(publish(*table, window, order_, Moment::kFirst, out));
+    out.statistics.windows_closed = 1;
+  }
+  clear_touched(*table);
+  out.table = &table->groups;
+  windows_[end] = std::move(table);
+  return {};
+}
+
+// The groups of a window, from its slices.
+std::unique_ptr<AlignedShard::Table> AlignedShard::merged(const Window& window) {
+  const int64_t start = window.start.micros();
+  const int64_t end = window.end.micros();
+  if (!front_) front_ = new_table();
+  back_.erase(back_.begin(), back_.lower_bound(start));
+  if (start >= front_end_us_) {
+    front_->groups.clear();
+    back_.clear();
+    front_begin_us_ = front_end_us_ = start;
+  } else if (start > front_begin_us_) {
+    flip(start);
+  }
+  for (auto at = slices_.lower_bound(front_end_us_); at != slices_.end() && at->first < end; ++at) {
+    writer_.merge_all(front_->groups, at->second->groups);
+  }
+  front_end_us_ = end;
+  const auto older = back_.lower_bound(start);
+  if (older == back_.end() && front_->groups.size() == 0) return nullptr;
+  std::unique_ptr<Table> table = new_table();
+  if (older != back_.end()) writer_.merge_all(table->groups, older->second->groups);
+  writer_.merge_all(table->groups, front_->groups);
+  return table;
+}
+
+// The slices of `front` from `from_us` on become `back`.
+void AlignedShard::flip(int64_t from_us) {
+  back_.clear();
+  const Table* newer = nullptr;
+  for (auto at = slices_.lower_bound(front_end_us_); at != slices_.lower_bound(from_us);) {
+    --at;
+    std::unique_ptr<Table> table = new_table();
+    if (newer != nullptr) writer_.merge_all(table->groups, const_cast<Table*>(newer)->groups);
+    writer_.merge_all(table->groups, at->second->groups);
+    newer = table.get();
+    back_.emplace_hint(back_.begin(), at->first, std::move(table));
+  }
+  front_->groups.clear();
+  front_begin_us_ = front_end_us_;
+}
+
+void AlignedShard::release_slice(int64_t start_us) {
+  if (auto slice = slices_.extract(start_us)) recycle(std::move(slice.mapped()));
+}
+
+void AlignedShard::release_window(int64_t end_us) {
+  if (auto window = windows_.extract(end_us)) recycle(std::move(window.mapped()));
+}
+
+// ---- Corrections and early versions
+
+Status AlignedShard::publish_corrections(const Window& window, Publication& out) {
+  out.changes.rows = 0;
+  out.changelog.rows = 0;
+  const auto at = windows_.find(window.end.micros());
+  if (at == windows_.end()) return {};
+  Table& table = *at->second;
+  out.table = &table.groups;
+  order_ = table.touched;
+  table.groups.sort_groups(order_);
+  if (!order_.empty()) WRACKLINE_TRY(publish(table, window, order_, Moment::kCorrection, out));
+  clear_touched(table);
+  return {};
+}
+
+Status AlignedShard::publish_early(const Window& window, Publication& out) {
+  out.changes.rows = 0;
+  out.changelog.rows = 0;
+  Table* table = nullptr;
+  if (plan_.window_is_slice()) {
+    const auto at = slices_.find(window.start.micros());
+    if (at == slices_.end()) return {};
+    table = at->second.get();
+  } else {
+    std::unique_ptr<Table>& own = windows_[window.end.micros()];
+    if (!own) own = new_table();
+    table = own.get();
+    refresh_early(window, *table);
+  }
+  out.table = &table->groups;
+  order_ = table->touched;
+  table->groups.sort_groups(order_);
+  if (!order_.empty()) WRACKLINE_TRY(publish(*table, window, order_, Moment::kEarly, out));
+  clear_touched(*table);
+  return {};
+}
+
+// Brings the groups of an open window that changed in its slices up to date: their states are merged anew.
+void AlignedShard::refresh_early(const Window& window, Table& table) {
+  const auto first = slices_.lower_bound(window.start.micros());
+  const auto last = slices_.lower_bound(window.end.micros());
+  std::vector<uint32_t> changed;
+  for (auto at = first; at != last; ++at) {
+    Table& slice = *at->second;
+    if (slice.touched.empty()) continue;
+    // The keys alone: a merge of nothing would do, but states must be emptied once per group first.
+    state::EncodedKeys keys;
+    slice.groups.export_keys(slice.touched, keys);
+    std::vector<uint32_t> groups(slice.touched.size());
+    table.groups.find_or_insert(keys, groups);
+    track(table, groups);
+  }
+  changed = table.touched;
+  if (changed.empty()) return;
+  const auto states_at = static_cast<size_t>(table.groups.states() - table.groups.row(0));
+  for (const uint32_t group : changed) {
+    std::memset(table.groups.row(group) + states_at, 0, grouping_.state_bytes());
+  }
+  state::EncodedKeys keys;
+  table.groups.export_keys(changed, keys);
+  for (auto at = first; at != last; ++at) {
+    Table& slice = *at->second;
+    std::vector<uint32_t> found(changed.size());
+    slice.groups.find(keys, found);
+    for (size_t i = 0; i < changed.size(); ++i) {
+      if (found[i] == state::GroupTable::kNoGroup) continue;
+      grouping_.merge(table.groups.row(changed[i]) + states_at, slice.groups.row(found[i]) + states_at,
+                      table.groups.arena());
+    }
+  }
+}
+
+void AlignedShard::forget_early_changes() {
+  if (plan_.window_is_slice()) return;  // publishing has cleared them
+  for (auto& [start, slice] : slices_) clear_touched(*slice);
+}
+
+// ---- Publishing
+
+Status AlignedShard::project(Table& table, const Window& window, std::span<const uint32_t> order, bool old,
+                             ChangeBatch& changes, std::vector<uint32_t>& kept) {
+  state::GroupTable& groups = table.groups;
+  GroupRows rows{
+      .windows = {&window, 1}, .keys = &groups, .key_groups = order, .states = {}, .state_rows = order};
+  if (!old) {
+    rows.states = {groups.states(), groups.stride()};
+    return projection_.project(rows, generation_, changes, kept);
+  }
+  const auto states_at = static_cast<size_t>(groups.states() - groups.row(0));
+  std::vector<uint32_t> at;
+  for (const uint32_t group : order) at.push_back(groups.mark(group) - 1);
+  rows.states = {table.old_rows.data() + states_at, groups.stride()};
+  rows.state_rows = at;
+  return old_projection_.project(rows, generation_, changes, kept);
+}
+
+// What each group's change means: a row appears, changes, disappears (HAVING), or stays away.
+Status AlignedShard::publish(Table& table, const Window& window, std::span<const uint32_t> order,
+                             Moment moment, Publication& out) {
+  state::GroupTable& groups = table.groups;
+  const RowStatus status = moment == Moment::kFirst        ? RowStatus::kOnTime
+                           : moment == Moment::kCorrection ? RowStatus::kCorrection
+                                                           : RowStatus::kEarly;
+  WRACKLINE_TRY(project(table, window, order, false, new_rows_, kept_));
+  const bool has_published =
+      std::ranges::any_of(order, [&](uint32_t group) { return groups.version(group) != 0; });
+  if (!has_published) {
+    // The common case, first versions: the projected rows are the publication.
+    std::swap(out.changes, new_rows_);
+    out.groups.resize(kept_.size());
+    for (size_t i = 0; i < kept_.size(); ++i) {
+      out.groups[i] = order[kept_[i]];
+      groups.version(out.groups[i]) = 1;
+    }
+    std::ranges::fill(out.changes.ops, RowOp::kInsert);
+    std::ranges::fill(out.changes.versions, 1);
+    std::ranges::fill(out.changes.statuses, status);
+    if (options_.wants_retractions) {
+      start_rows(out.changelog, out.changes, out.changes.rows, generation_);
+      for (size_t i = 0; i < out.changes.columns.size(); ++i)
+        out.changelog.columns[i].copy_from(out.changes.columns[i]);
+      out.changelog.ops = out.changes.ops;
+      out.changelog.versions = out.changes.versions;
+      out.changelog.statuses = out.changes.statuses;
+      out.changelog_groups = out.groups;
+    }
+  } else {
+    // Groups whose old row has to be shown once more, because it is replaced or withdrawn.
+    std::vector<uint32_t> old_order;
+    if (needs_old_rows()) {
+      for (const uint32_t group : order) {
+        if (is_visible(groups.version(group)) && groups.mark(group) != 0) old_order.push_back(group);
+      }
+      WRACKLINE_TRY(project(table, window, old_order, true, old_rows_, old_kept_));
+    }
+    std::vector<size_t> old_at(order.size(), SIZE_MAX);
+    size_t next_old = 0;
+    for (size_t i = 0; i < order.size() && next_old < old_kept_.size() && needs_old_rows(); ++i) {
+      if (order[i] != old_order[old_kept_[next_old]]) continue;
+      old_at[i] = next_old++;
+    }
+    const size_t most = order.size();
+    start_rows(out.changes, new_rows_, most, generation_);
+    start_rows(out.changelog, new_rows_, options_.wants_retractions ? most * 2 : 0, generation_);
+    out.groups.clear();
+    out.changelog_groups.clear();
+    size_t rows = 0;
+    size_t log_rows = 0;
+    const auto put = [&](ChangeBatch& to, size_t& at, std::vector<uint32_t>& to_groups, RowOp op,
+                         uint32_t version, const ChangeBatch& from, size_t row, uint32_t group) {
+      copy_row(to, at, from, row);
+      to.ops[at] = op;
+      to.versions[at] = version;
+      to.statuses[at] = status;
+      to_groups.push_back(group);
+      ++at;
+    };
+    for (size_t i = 0, next = 0; i < order.size(); ++i) {
+      const uint32_t group = order[i];
+      const uint32_t before = groups.version(group);
+      const uint32_t count = before & ~kHidden;
+      const bool was_visible = is_visible(before);
+      const bool passes = next < kept_.size() && kept_[next] == i;
+      const size_t new_row = next;
+      if (passes) ++next;
+      if (!passes && !was_visible) continue;
+      const bool old_differs = old_at[i] != SIZE_MAX;
+      const ChangeBatch& old_from = old_differs ? old_rows_ : new_rows_;
+      const size_t old_row = old_differs ? old_at[i] : new_row;
+      if (passes) {
+        put(out.changes, rows, out.groups, was_visible ? RowOp::kUpdate : RowOp::kInsert, count + 1,
+            new_rows_, new_row, group);
+      } else {
+        put(out.changes, rows, out.groups, RowOp::kRetract, count + 1, old_from, old_row, group);
+      }
+      if (options_.wants_retractions) {
+        if (was_visible) {
+          put(out.changelog, log_rows, out.changelog_groups, RowOp::kRetract, count, old_from, old_row,
+              group);
+        }
+        if (passes) {
+          put(out.changelog, log_rows, out.changelog_groups, RowOp::kInsert, count + 1, new_rows_, new_row,
+              group);
+        }
+      }
+      groups.version(group) = passes ? count + 1 : (count + 1) | kHidden;
+    }
+    const auto shrink = [](ChangeBatch& batch, size_t to) {
+      batch.rows = to;
+      for (Column& column : batch.columns) column.resize(to);
+      batch.ops.resize(to);
+      batch.versions.resize(to);
+      batch.statuses.resize(to);
+    };
+    shrink(out.changes, rows);
+    shrink(out.changelog, log_rows);
+  }
+  for (size_t i = 0; i < out.changes.rows; ++i) {
+    if (out.changes.ops[i] == RowOp::kRetract) {
+      if (!options_.wants_retractions) ++out.statistics.retractions;
+      continue;
+    }
+    ++out.statistics.versions;
+    out.statistics.corrections += status == RowStatus::kCorrection;
+    out.statistics.early += status == RowStatus::kEarly;
+  }
+  for (size_t i = 0; i < out.changelog.rows; ++i) {
+    out.statistics.retractions += out.changelog.ops[i] == RowOp::kRetract;
+  }
+  return {};
+}
+
+size_t AlignedShard::state_bytes() const {
+  size_t bytes = front_ ? front_->groups.bytes() : 0;
+  for (const auto* tables : {&slices_, &windows_, &back_}) {
+    for (const auto& [at, table] : *tables) bytes += table->groups.bytes();
+  }
+  return bytes;
+}
+
+}  // namespace wrackline
