@@ -115,8 +115,18 @@ void draw_columns(Drawing& drawing, const std::vector<Column>& columns, const Bo
         columns[i].second_mode > columns[i].first_mode ? "bar second" : "bar",
         format("{} to {}: {} of the records", edge(left), edge(left + kColumn), percent_text(all / records)));
   }
-  drawing.text({plot.left, plot.top + 10}, Anchor::kStart, "soft",
-               format("tallest column {}", percent_text(most / records)));
+}
+
+// The scale: a line at the tallest column, told at the end that is farther from it.
+void draw_scale(Drawing& drawing, const std::vector<Column>& columns, const Box& plot, double records) {
+  const auto tallest = std::ranges::max_element(columns, {}, &Column::all);
+  const bool at_left = (tallest - columns.begin()) * 2 > std::ssize(columns);
+  const std::string told = format("{} of the records", percent_text(tallest->all() / records));
+  const double width = label_width(told);
+  drawing.line({plot.left, plot.top}, {plot.left + plot.width, plot.top}, "grid");
+  drawing.box({at_left ? plot.left : plot.left + plot.width - width, plot.top + 2, width, 16}, "paper");
+  drawing.text({at_left ? plot.left : plot.left + plot.width, plot.top + 14},
+               at_left ? Anchor::kStart : Anchor::kEnd, "soft", told);
 }
 
 std::vector<double> places_of(const std::vector<SpanMark>& marks, const SpanAxis& axis) {
@@ -140,8 +150,10 @@ std::string histogram_svg(const Distribution& distribution, const Canvas& canvas
        format("Share of the records by span of time, on a logarithmic axis. {}", distribution.lead),
        canvas.width, plot.top + plot.height + kAxisBelow, canvas.kind});
   draw_axis_below(drawing, plot, axis.ticks(12, true));
-  draw_columns(drawing, columns_of(distribution, axis, plot), plot, records, axis);
+  const std::vector<Column> columns = columns_of(distribution, axis, plot);
+  draw_columns(drawing, columns, plot, records, axis);
   MarkLabels(distribution.marks, places, plot).draw(drawing);
+  draw_scale(drawing, columns, plot, records);
   return drawing.finish();
 }
 

@@ -12,6 +12,7 @@
 namespace wrackline::report {
 namespace {
 
+constexpr double kMargin = 11;      // beside a plot
 constexpr double kLabelLine = 16;   // height of a line of labels
 constexpr double kZeroPart = 0.08;  // of a share axis, for the share of nothing
 
@@ -146,12 +147,11 @@ void draw_axis_below(Drawing& drawing, const Box& plot, const std::vector<AxisTi
   const double bottom = plot.top + plot.height;
   for (const AxisTick& tick : ticks) {
     drawing.line({tick.at, plot.top}, {tick.at, bottom + 4}, "grid");
-    // A label at the edge leans inward.
+    // A label at the edge leans inward, as far as the margin allows.
     const double half = label_width(tick.label) / 2;
-    const Anchor anchor = tick.at + half > plot.left + plot.width + 8   ? Anchor::kEnd
-                          : tick.at - half < plot.left - 8 && half > 20 ? Anchor::kStart
-                                                                        : Anchor::kMiddle;
-    drawing.text({tick.at, bottom + 17}, anchor, "soft", tick.label);
+    const double least = plot.left - kMargin + half;
+    const double most = std::max(least, plot.left + plot.width + kMargin - half);
+    drawing.text({std::clamp(tick.at, least, most), bottom + 17}, Anchor::kMiddle, "soft", tick.label);
   }
   drawing.line({plot.left, bottom}, {plot.left + plot.width, bottom}, "axis");
 }
@@ -187,18 +187,25 @@ MarkLabels::MarkLabels(std::span<const SpanMark> marks, const std::vector<double
     : marks_(marks), plot_(plot), labels_(arranged(marks, places, plot.left, plot.width)) {}
 
 void MarkLabels::draw(Drawing& drawing) const {
+  const auto kind_of = [&](const Label& label) -> std::string_view {
+    const SpanMark::Kind kind = marks_[label.mark].kind;
+    if (kind == SpanMark::Kind::kSetting) return "setting";
+    return kind == SpanMark::Kind::kSplit ? "split" : "quantile";
+  };
+  const auto baseline = [&](const Label& label) {
+    return plot_.top - 8 - kLabelLine * static_cast<double>(label.line);
+  };
+  // All lines before all labels, whose own background then keeps lines from crossing them.
   for (const Label& label : labels_) {
-    const SpanMark& mark = marks_[label.mark];
-    const std::string_view kind = mark.kind == SpanMark::Kind::kSetting ? "setting"
-                                  : mark.kind == SpanMark::Kind::kSplit ? "split"
-                                                                        : "quantile";
-    const double baseline = plot_.top - 8 - kLabelLine * static_cast<double>(label.line);
-    drawing.begin_mark(mark.note.empty() ? label.text : format("{}: {}", label.text, mark.note));
-    drawing.line({label.x, baseline + 3}, {label.x, plot_.top + plot_.height}, format("{}-line", kind));
-    // The text's own background keeps lines of other marks from crossing it.
+    drawing.line({label.x, baseline(label) + 3}, {label.x, plot_.top + plot_.height},
+                 format("{}-line", kind_of(label)));
+  }
+  for (const Label& label : labels_) {
+    const std::string& note = marks_[label.mark].note;
     const double half = label_width(label.text) / 2;
-    drawing.box({label.text_x - half, baseline - 11, 2 * half, 14}, "paper");
-    drawing.text({label.text_x, baseline}, Anchor::kMiddle, kind, label.text);
+    drawing.begin_mark(note.empty() ? label.text : format("{}: {}", label.text, note));
+    drawing.box({label.text_x - half, baseline(label) - 11, 2 * half, 14}, "paper");
+    drawing.text({label.text_x, baseline(label)}, Anchor::kMiddle, kind_of(label), label.text);
     drawing.end_mark();
   }
 }

@@ -1,4 +1,6 @@
 // Rows of values on one axis of spans: partitions, producers.
+#include <algorithm>
+
 #include "base/text.h"
 #include "disorder/report_text.h"
 #include "report/figure_parts.h"
@@ -8,13 +10,22 @@ namespace wrackline::report {
 namespace {
 
 constexpr double kSide = 12;
-constexpr double kNames = 170;
+constexpr size_t kNameCharacters = 24;
 constexpr double kAxisBelow = 24;
 
 void draw_point(Drawing& drawing, size_t which, Point at) {
   if (which == 0) return drawing.dot(at, 4.5, "point first");
   if (which == 1) return drawing.diamond(at, 5.5, "point second");
   drawing.line({at.x, at.y - 6}, {at.x, at.y + 6}, "point-tick");
+}
+
+// What the longest name needs left of the plot.
+double names_width(const SpanRows& rows) {
+  double width = 40;
+  for (const SpanRow& row : rows.rows) {
+    width = std::max(width, label_width(shortened(row.name, kNameCharacters)) + 18);
+  }
+  return width;
 }
 
 std::string told(const SpanRows& rows, const SpanRow& row) {
@@ -39,7 +50,7 @@ std::string rows_svg(const SpanRows& rows, const Canvas& canvas) {
     if (row.range_to_us) range.include(static_cast<double>(*row.range_to_us));
   }
   if (range.empty()) return {};
-  const double left = canvas.narrow() ? kSide : kNames;
+  const double left = canvas.narrow() ? kSide : names_width(rows);
   const double row_height = canvas.narrow() ? 40 : 26;
   const Box plot{left, 6, canvas.width - left - kSide, row_height * static_cast<double>(rows.rows.size())};
   const SpanAxis axis(range, {plot.left + 8, plot.left + plot.width - 8});
@@ -57,7 +68,7 @@ std::string rows_svg(const SpanRows& rows, const Canvas& canvas) {
     if (canvas.narrow()) {
       drawing.text({plot.left, top + 15}, Anchor::kStart, "name", shortened(row.name, 40));
     } else {
-      drawing.text({plot.left - 10, y + 4}, Anchor::kEnd, "name", shortened(row.name, 22));
+      drawing.text({plot.left - 10, y + 4}, Anchor::kEnd, "name", shortened(row.name, kNameCharacters));
     }
     if (row.range_from_us && row.range_to_us) {
       drawing.line({axis.at(static_cast<double>(*row.range_from_us)), y},

@@ -22,8 +22,12 @@ std::string or_dash(const std::optional<QuantileSet>& set, int64_t QuantileSet::
   return set ? short_span((*set).*member) : "-";
 }
 
-std::string lead_text(const DelaySummary& all, const RejectedCounts& rejected) {
+std::string lead_text(const ProfileReport& profile, const RejectedCounts& rejected) {
+  const DelaySummary& all = profile.all;
   std::string out = records_text(all.records);
+  if (profile.partitions.size() > 1) {
+    out += format(" in {} partitions", with_thousands(static_cast<int64_t>(profile.partitions.size())));
+  }
   if (all.with_arrival == 0) {
     out += ", none with an arrival time";
   } else if (all.with_arrival < all.records) {
@@ -171,14 +175,14 @@ SpanRows partition_rows(const ProfileReport& profile) {
          format("{}; p99 {}", records_text(summary.records), to_string(summary.disorder_p99.verdict))});
   }
   rows.table.caption = "Partitions";
-  rows.table.columns = {"partition",      "records",   "disorder p50", "p99",    "p99.9",   "max",
-                        "verdict of p99", "delay p50", "delay p99",    "behind", "negative"};
+  rows.table.columns = {"partition", "records",   "disorder p50", "p99",    "max",
+                        "verdict",   "delay p50", "p99",          "behind", "negative"};
   for (const size_t at : largest(profile.partitions, kPartitionsListed)) {
     const DelaySummary& summary = profile.partitions[at];
     rows.table.rows.push_back(
         {name_of(summary.partition), with_thousands(summary.records),
          or_dash(summary.disorder_us, &QuantileSet::p50), or_dash(summary.disorder_us, &QuantileSet::p99),
-         or_dash(summary.disorder_us, &QuantileSet::p99_9), or_dash(summary.disorder_us, &QuantileSet::max),
+         or_dash(summary.disorder_us, &QuantileSet::max),
          std::string(to_string(summary.disorder_p99.verdict)), or_dash(summary.delay_us, &QuantileSet::p50),
          or_dash(summary.delay_us, &QuantileSet::p99), percent_text(summary.behind, summary.records),
          summary.negative ? percent_text(*summary.negative, summary.with_arrival) : "-"});
@@ -254,6 +258,12 @@ void mark_budget(Page& page, const BudgetReport& budget) {
   const int64_t delay_us = budget.watermark_delay_us;
   const int64_t horizon_us = budget.watermark_delay_us + budget.allowed_lateness_us;
   for (Distribution& distribution : page.distributions) {
+    if (distribution.id == "delay") {
+      distribution.notes.emplace_back(
+          "The settings d and d + l are judged against disorder, not delay: records that are late together "
+          "do not "
+          "overtake each other.");
+    }
     distribution.marks.push_back({"d", delay_us, SpanMark::Kind::kSetting,
                                   "the watermark delay: a record no further behind is on time"});
     if (budget.allowed_lateness_us > 0) {
@@ -304,8 +314,9 @@ std::vector<Fact> budget_facts(const BudgetReport& budget) {
 
 Page profile_page(const ProfileReport& profile, const RejectedCounts& rejected, std::string title) {
   Page page;
+  page.kind = "Delay and disorder of";
   page.title = std::move(title);
-  page.lead = lead_text(profile.all, rejected);
+  page.lead = lead_text(profile, rejected);
   add_findings(page, profile.findings);
   if (profile.all.records == 0) return page;
   page.facts = profile_facts(profile.all);
@@ -315,6 +326,7 @@ Page profile_page(const ProfileReport& profile, const RejectedCounts& rejected, 
 
 Page budget_page(const BudgetReport& budget, const RejectedCounts& rejected, std::string title) {
   Page page = profile_page(budget.profile, rejected, std::move(title));
+  page.kind = "Watermark delay and allowed lateness for";
   page.facts = budget_facts(budget);
   page.setting = format(
       "-- source\nWITH (..., watermark_delay = '{}')\n-- view\nWITH (late = 'correct', allowed_lateness = "

@@ -180,8 +180,8 @@ std::string page_html(const Page& page) {
   out += format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", kPolicy);
   out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
   out += format("<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n", escaped(page.title), page_style());
-  out += format("<header>\n<h1>{}</h1>\n{}</header>\n<main>\n", isolated(page.title),
-                paragraph(page.lead, "lead"));
+  out += format("<header>\n{}<h1>{}</h1>\n{}</header>\n<main>\n", paragraph(page.kind, "kind"),
+                isolated(page.title), paragraph(page.lead, "lead"));
   out += facts_html(page.facts) + findings_html(page) + setting_html(page.setting);
   for (const Distribution& distribution : page.distributions) out += distribution_html(distribution);
   if (page.staircases) out += staircases_html(*page.staircases);

@@ -131,6 +131,7 @@ struct Staircases {
 };
 
 struct Page {
+  std::string kind;   // above the title: "delay and disorder"
   std::string title;  // of the browser's tab and the first heading
   std::string lead;   // one sentence under it
   std::vector<Fact> facts;

@@ -18,6 +18,7 @@ h1{font-size:1.5rem;line-height:1.25;margin:0 0 .25rem}
 h2{font-size:1.2rem;line-height:1.3;margin:2.5rem 0 .25rem}
 h3{font-size:1rem;margin:1.5rem 0 .25rem}
 p{margin:.25rem 0 .75rem}
+.kind{color:var(--soft);font-size:.875rem;margin:0}
 .lead{color:var(--soft)}
 .facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.5rem;margin:1.25rem 0;padding:0}
 .facts div{background:var(--panel);border-radius:.5rem;padding:.6rem .75rem}
@@ -35,7 +36,6 @@ figcaption ul,ol.changes{margin:.25rem 0;padding-left:1.2rem}
 svg{display:block;max-width:100%;height:auto}
 .key svg{display:inline-block}
 svg.narrow{display:none}
-@media (max-width:44rem){svg.wide{display:none}svg.narrow{display:block}}
 svg text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink);unicode-bidi:isolate}
 svg text.soft{fill:var(--soft)}
 svg text.setting{fill:var(--setting);font-weight:600}
@@ -64,13 +64,16 @@ svg text.badge-text{fill:var(--paper);font-weight:600}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums;min-width:100%}
 caption{text-align:left;color:var(--soft);padding-bottom:.25rem}
 th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
-th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;min-width:6rem}
+th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;min-width:4.5rem}
 thead th{color:var(--soft);font-weight:600}
+thead th:first-child{white-space:nowrap}
 tbody th{font-weight:500}
 pre{background:var(--panel);border-radius:.5rem;padding:.75rem;overflow-x:auto;font-size:.875rem}
 footer{margin-top:3rem;font-size:.875rem;color:var(--soft)}
 summary{cursor:pointer;color:var(--soft);font-size:.875rem}
 .pair{display:grid;grid-template-columns:1fr;gap:.5rem}
+@media (max-width:44rem){svg.wide{display:none}svg.narrow{display:block}
+th,td{padding:.3rem .4rem}table{font-size:.8rem}}
 @media print{
 :root{--paper:#fff;--ink:#000;--soft:#444;--line:#ccc;--axis:#666;--panel:#fff;--first:#1f6391;--second:#c2571a;--third:#7b8794;
 --setting:#a0124a;--warn:#000;--warn-paper:#fff}
