@@ -9,6 +9,7 @@
 #include "engine/sink_plan.h"
 #include "engine/source_plan.h"
 #include "operators/aligned_aggregate.h"
+#include "operators/session_aggregate.h"
 
 namespace wrackline::engine {
 namespace {
@@ -108,8 +109,9 @@ Status Engine::start() {
   }
   WRACKLINE_ASSIGN(auto plans, plan());
   if (!options_.state_directory.empty()) {
-    WRACKLINE_ASSIGN(log_, start_tick_log(options_.state_directory,
-                                          tick_log_header(job_, options_.job_options, ledger_->generation())));
+    WRACKLINE_ASSIGN(log_,
+                     start_tick_log(options_.state_directory,
+                                    tick_log_header(job_, options_.job_options, ledger_->generation())));
   }
   for (size_t i = 0; i < plans.size(); ++i) {
     plans[i].input.log_source = static_cast<uint32_t>(i);
@@ -143,6 +145,11 @@ Result<std::vector<runtime::SourcePlan>> Engine::plan() {
                            ChangeConsumer& consumer, int64_t generation,
                            bool wants_retractions) mutable -> std::unique_ptr<ViewOperator> {
         options.wants_retractions = wants_retractions;
+        if (view_spec.session) {
+          return std::make_unique<SessionAggregate>(
+              std::move(options), SessionOptions{view_spec.session->gap, view_spec.session->max_length},
+              consumer, generation);
+        }
         return std::make_unique<AlignedAggregate>(std::move(options), WindowPlan(view_spec.windows), consumer,
                                                   generation);
       };

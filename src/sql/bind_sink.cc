@@ -236,6 +236,15 @@ class InsertBinder {
 
   Status check_mode() const {
     if (sink_.mode != "append" || !can_correct(view_)) return {};
+    if (view_.early) {
+      return invalid(
+          insert_.sink.position,
+          format("sink \"{}\" takes first versions only (mode = 'append'), and view \"{}\" publishes "
+                 "early ones that change",
+                 sink_.name, view_.name),
+          format("Leave emit_early out of view \"{}\", or write with mode = 'upsert' (or 'changelog').",
+                 view_.name));
+    }
     const std::string message = format(
         "sink \"{}\" takes first versions only (mode = 'append'), and view \"{}\" publishes corrections for "
         "{}",
@@ -280,7 +289,7 @@ class InsertBinder {
 }  // namespace
 
 bool can_correct(const ViewSpec& view) {
-  return view.late == LatePolicy::kCorrect && view.allowed_lateness > Duration();
+  return view.early || (view.late == LatePolicy::kCorrect && view.allowed_lateness > Duration());
 }
 
 std::vector<std::string> missing_identity(const ViewSpec& view) {
@@ -289,7 +298,12 @@ std::vector<std::string> missing_identity(const ViewSpec& view) {
         view.columns, [&](const ViewColumn& c) { return c.identity && c.expression->column == column; });
   };
   std::vector<std::string> missing;
-  if (!selected(0) && !selected(1)) missing.push_back("window_start");
+  // Several cumulative windows have one start; a session that grows keeps one of its ends.
+  const bool needs_both = view.session.has_value();
+  const bool needs_end = needs_both || view.windows.kind == WindowKind::kCumulate;
+  if (needs_end && !selected(1)) missing.push_back("window_end");
+  if (needs_end ? needs_both && !selected(0) : !selected(0) && !selected(1))
+    missing.push_back("window_start");
   for (size_t key = 0; key < view.keys.size(); ++key) {
     if (!selected(2 + key)) missing.push_back(view.key_names[key]);
   }
