@@ -101,13 +101,16 @@ class View:
         self.versions[place] += 1
         self.rows.append(Row(*place, self.versions[place], answer(values), status))
 
-    def refuse(self, record, watermark):
-        """A record of a time that cannot be true yet."""
-        self.set_aside(record, "future", [(start, end, max(0, watermark - end)) for start, end in self.windows(record.time)])
+    def refuse(self, record, reason, watermark):
+        """A record that no view looks at: of a time that cannot be true yet, or a copy."""
+        if reason == "duplicate":
+            self.fates["duplicate"] += 1
+        else:
+            self.set_aside(record, reason, [(start, end, max(0, watermark - end)) for start, end in self.windows(record.time)])
 
     def set_aside(self, record, reason, missed):
         """A record that is in no result."""
-        kept = [window for window in missed if window[2] <= self.policy.horizon or reason == "future"]
+        kept = [window for window in missed if window[2] <= self.policy.horizon or not reason.startswith("late")]
         if missed and not kept:
             reason = "past_horizon"
         if reason == "past_horizon" or self.policy.late == "drop" and reason.startswith("late"):
@@ -166,10 +169,14 @@ class Session:
 
 
 class SessionView(View):
-    """Sessions merge first and are judged then. A sealed one is a ghost here for ever: who touches it is late."""
+    """Sessions merge first and are judged then. A sealed one is a ghost here for ever: who touches it is late.
+
+    While a key has no live session its past is forgotten: what was late alone by then lengthens no later session either.
+    """
 
     def __init__(self, gap, policy):
         super().__init__(policy)
+        self.forgotten = collections.defaultdict(lambda: NEVER)  # key -> before which it is
         self.gap, self.sessions, self.watermark = gap, [], NEVER
         self.windows = lambda time: [(time, time + gap)]
 
@@ -181,7 +188,9 @@ class SessionView(View):
         merged = Session(record.key, [value] + [value for session in near for value in session.values], self.gap,
                          [place for session in near for place in session.published])
         alone = (record.time, record.time + self.gap, max(0, watermark - record.time - self.gap))
-        if self.policy.sealed(merged.place()[0], watermark):
+        if not any(session.key == record.key and not self.policy.sealed(session.place()[0], watermark) for session in self.sessions):
+            self.forgotten[record.key] = max(self.forgotten[record.key], watermark - self.policy.lateness - self.gap)
+        if self.policy.sealed(merged.place()[0], watermark) or record.time < self.forgotten[record.key]:
             self.set_aside(record, "late", [alone])
         elif ghosts:
             self.set_aside(record, "late_session", [alone])
@@ -194,7 +203,8 @@ class SessionView(View):
         for place in session.published:
             if place != session.place():
                 old = next(row for row in reversed(self.rows) if row[:3] == place)
-                self.rows.append(old._replace(status="retract"))
+                self.versions[place] += 1
+                self.rows.append(old._replace(version=self.versions[place], status="retract"))
         session.published = [place for place in session.published if place == session.place()]
 
     def replace(self, session, status):
@@ -219,6 +229,27 @@ class SessionView(View):
         return {session.place(): answer(session.values) for session in self.sessions}
 
 
+# --- before any view: ids [5]
+
+class Dedup:
+    """Ids and what came with them, for as long as the horizon says; records carry an id with one time only here."""
+
+    def __init__(self, horizon=ALWAYS):
+        self.horizon, self.known = horizon, {}
+
+    def judge(self, record, watermark):
+        """None: the record goes on. What makes it a copy is every column but the arrival time."""
+        if record.id is None:
+            return None
+        if self.horizon < ALWAYS and NEVER < watermark and record.time < watermark - self.horizon:
+            return "past_horizon"
+        content = record._replace(offset=0, arrival=0)
+        if record.id not in self.known:
+            self.known[record.id] = content
+            return None
+        return "duplicate" if self.known[record.id] == content else "conflict"
+
+
 # --- a run
 
 def run(records, view, delay=0, skew=300_000_000, accept=DAY, tick_rows=1, flush=True, dedup=None):
@@ -226,10 +257,11 @@ def run(records, view, delay=0, skew=300_000_000, accept=DAY, tick_rows=1, flush
     had been read; the rest is in the view."""
     time, published = Watermark(delay, skew), []
     for count, record in enumerate(records, start=1):
+        copy = None
         if record.time > record.arrival + accept:
-            view.refuse(record, time.value)
-        elif dedup is not None and not dedup.is_new(record, time.value):
-            view.fates["duplicate"] += 1
+            view.refuse(record, "future", time.value)
+        elif dedup is not None and (copy := dedup.judge(record, time.value)) is not None:
+            view.refuse(record, copy, time.value)
         elif not record.passes:
             view.fates["filtered"] += 1
         else:

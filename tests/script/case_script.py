@@ -15,11 +15,13 @@ docs/cases.md, tests/script those that state the law.
       watermark 20000                moves the watermark there, exactly; then records move nothing themselves
       > a [0, 10000) 1 2             a row that the steps since the last such line must publish, and
       >                              no row at all
+      clock 6000                     so much time goes by, on a clock that the test sets; then the files are followed, and what
+                                     follows is written to them while they are read
       end                            end of input: open windows are published; without it they are held
     expect                           rows: key, window, version, value; others than on time say so
       a [0, 10000) 1 2
       a [0, 10000) 2 3 correction
-      a [0, 10000) 2 3 retract
+      a [0, 10000) 3 3 retract
     ledger                           entries: partition, key, event time, reason, then window and lateness
       p0 a 4000 late [0, 10000) by 2000
     balance read 4, accepted 3       counters of the view
@@ -27,7 +29,7 @@ docs/cases.md, tests/script those that state the law.
 
 Windows: 10 s, hop 5 s 10 s (slide and size), cumulate 2 s 10 s (step and size), session 10 s (gap).
 Options: window, offset, zone, delay, lateness, late, select, where, unit (of times in records: s, ms, us, ns), times (unit of
-times in expectations: ms or us), column NAME TYPE, source NAME = VALUE, view NAME = VALUE, partition column, order read,
+times in expectations: ms or us), column NAME TYPE, files NAME... (there, and empty, from the start), source NAME = VALUE, view NAME = VALUE, partition column, order read,
 ticks N..., host_zone NAME..., mtime FILE SECONDS. Further sections: watermarks (after each record), changelog (lines of a
 changelog sink), refused (what the refusal says), explains (what `check` says), warns (what the run says), and
 measure ARGS / budget ARGS (values of their JSON documents).
@@ -77,6 +79,7 @@ class Script:
         self.head, self.options, self.lines = {}, {}, {}
         self.columns = {"k": "text", "p": "text", "t": "bigint", "arr": "bigint", "v": "bigint"}
         self.source, self.view, self.balance, self.mtimes = {}, {}, {}, {}
+        self.files_from_start, self.steps = [], []  # a step is a record, or microseconds that go by
         self.ticks, self.host_zones, self.watermark, self.watermarks, self.commands = None, [None], None, None, []
         section = None
         for number, line in enumerate((self.path.read_text() if text is None else text).splitlines(), start=1):
@@ -99,7 +102,10 @@ class Script:
         self.moved = any(line.startswith("watermark ") for _, line in self.lines.get("push", []))
         if self.moved:
             self.columns["moves"] = "boolean"
-        self.records = list(self.read_records())
+        self.records = []
+        for record in self.read_records():
+            self.records.append(record)
+            self.steps.append(record)
         self.rows = [self.read_row(line, where) for where, line in self.lines.get("expect", [])]
         self.entries = [self.read_entry(line, where) for where, line in self.lines.get("ledger", [])]
 
@@ -123,6 +129,8 @@ class Script:
             self.balance = {counter: int(count) for counter, count in (pair.split() for pair in text.split(", "))}
         elif name == "ticks":
             self.ticks = [int(rows) for rows in text.split()]
+        elif name == "files":
+            self.files_from_start = text.split()
         elif name == "host_zone":
             self.host_zones = text.split()
         elif name == "mtime":
@@ -153,6 +161,9 @@ class Script:
                 raise ValueError(f"{where}: nothing comes after the end")
             if line == "end":
                 self.end = True
+                continue
+            if line.startswith("clock "):
+                self.steps.append(int(line.split()[1]) * (1_000_000 // per_second))
                 continue
             if line.startswith("watermark "):
                 time = int(line.split()[1])
@@ -190,12 +201,16 @@ class Script:
             raise ValueError(f"{where}: cannot read the windows of {line!r}")
         return (found["partition"], None if found["key"] == "-" else found["key"], self.in_us(found["time"]), found["reason"], windows)
 
+    def live(self):
+        """Whether time goes by while it is played."""
+        return any(isinstance(step, int) for step in self.steps)
+
     def by_column(self):
         return self.options.get("partition") == "column"
 
     def files(self, records=None):
         """The content of each input file, by its name."""
-        contents = {}
+        contents = {f"{name}.jsonl": "" for name in self.files_from_start}
         for record in self.records if records is None else records:
             file = "p0" if self.by_column() else record.partition
             contents[f"{file}.jsonl"] = contents.get(f"{file}.jsonl", "") + record.text + "\n"
@@ -218,7 +233,7 @@ class Script:
                   "watermark_delay": self.options.get("delay", "0 ms")}
         if self.by_column():
             source["partition"] = "p"
-        if len(self.files()) > 1 and self.options.get("order") != "read":
+        if len(self.files()) > 1 and not self.live() and self.options.get("order") != "read":
             source["order_by"] = "arrival_time"  # then the logged order is the written order
         if self.moved:
             source.update({"max_future_skew": "1 s", "max_future_accept": "1000 s"})

@@ -7,8 +7,12 @@ import collections
 import functools
 import json
 import os
+import pathlib
 import re
+import signal
 import sqlite3
+import subprocess
+import time
 
 import wrackline
 from wrackline import CommandTest
@@ -16,6 +20,9 @@ from wrackline import CommandTest
 USUAL = None  # the tick size, or the number of threads, that a user gets
 TICKS = (1, 3, USUAL)
 COUNTED_BY_TICKS = ("versions", "corrections", "retractions")
+SECONDS_MAX = 30
+NOTICED_S = 0.03  # a run on a set clock looks at its files and at the clock every 2 ms
+STARTED_US = 4_000_000_000_000_000  # later than every event time of the scripts
 TIME = re.compile(r"([-+]?\d+)-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?Z")
 World = collections.namedtuple("World", "ticks threads", defaults=(USUAL, USUAL))
 
@@ -73,8 +80,84 @@ class Played:
         return "\n".join(map(str, [*self.lines, *self.entries, json.dumps(self.document), self.err]))
 
 
+class LiveRun:
+    """A run that follows its files, on a clock that the test sets."""
+
+    def __init__(self, test, script):
+        self.test, self.script, self.now = test, script, 0
+        self.size = collections.Counter()
+        for name, content in script.files([]).items():
+            test.write(name, content)
+        test.write("job.sql", script.job())
+        self.set_clock()
+        environment = {**os.environ, "WRACKLINE_TEST_CLOCK": str(test.folder / "clock")}
+        self.process = subprocess.Popen([wrackline.BINARY, "run", "job.sql", "--json", "--follow"], cwd=test.folder, env=environment,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        test.addCleanup(self.end)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def set_clock(self):
+        self.test.write("clock.new", f"{STARTED_US + self.now} {self.now}\n")
+        os.replace(self.test.folder / "clock.new", self.test.folder / "clock")
+
+    def take(self, step):
+        """A record is written to its file and read; or time goes by, and is noticed."""
+        if isinstance(step, int):
+            self.now += step
+            self.set_clock()
+        else:
+            for name, content in self.script.files([step]).items():
+                if content:
+                    with open(self.test.folder / name, "a") as file:
+                        file.write(content)
+                    self.size[name] += len(content.encode())
+                    self.wait(lambda name=name: self.read_so_far(name) >= self.size[name], f"{name} was not read")
+        time.sleep(NOTICED_S)
+
+    def read_so_far(self, name):
+        """How far into a file the run is, as the system sees it."""
+        wanted = os.path.realpath(self.test.folder / name)
+        for descriptor in pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir():
+            try:
+                if os.readlink(descriptor) == wanted:
+                    text = pathlib.Path(f"/proc/{self.process.pid}/fdinfo/{descriptor.name}").read_text()
+                    return int(text.split()[1])
+            except FileNotFoundError:
+                continue  # closed meanwhile
+        return -1
+
+    def wait(self, condition, what):
+        deadline = time.monotonic() + SECONDS_MAX
+        while not condition():
+            if self.process.poll() is not None:
+                self.test.fail(f"the run ended with {self.process.returncode}: {self.process.communicate()}")
+            self.test.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.005)
+
+    def wait_for(self, count):
+        """Until so many rows are published; then a moment in which no further one may come."""
+        self.wait(lambda: self.published() >= count, f"{count} rows were not published, only {self.published()}")
+        time.sleep(10 * NOTICED_S)
+
+    def published(self):
+        return sum(path.read_text().count("\n") for path in self.test.folder.glob("rows.jsonl*") if path.exists())
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=SECONDS_MAX)
+        self.test.assertEqual(self.process.returncode, 128 + signal.SIGINT, err)
+        return json.loads(out), err
+
+
 class Player(CommandTest):
     def play(self, script):
+        if script.live():
+            self.play_live(script)
+            return
         for zone in script.host_zones:
             with self.subTest(host_zone=zone):
                 self.play_on_host(script, zone)
@@ -139,9 +222,7 @@ class Player(CommandTest):
             self.assert_adds_up(line)
             for counts in line["by_partition"].values():
                 self.assert_adds_up(counts)
-        lines = self.rows("rows.jsonl")
-        rows = [(micros(row["window_end"]), micros(row["window_start"]), row["k"], row["_version"], row["value"],
-                 "retract" if row["_op"] == "retract" else row["_status"]) for row in lines]
+        rows, lines = self.published_rows()
         return Played(rows, lines, self.read_ledger(), document, outcome.err, (self.folder / "rows.jsonl").read_bytes())
 
     def read_ledger(self):
@@ -163,12 +244,11 @@ class Player(CommandTest):
         self.assertEqual(micros(played.document["watermark"]), wanted, f"\n{played}{context}")
 
     def assert_versions_rise(self, rows, context):
-        """By one for each row; a withdrawal repeats the version that it withdraws."""
-        last = {}
+        """By one for each row; a withdrawal is a version, too."""
+        last = collections.Counter()
         for row in rows:
-            wanted = last.get(identity(row), 0) + (row[5] != "retract")
-            self.assertEqual(row[3], wanted, f"the version of {row}{context}")
-            last[identity(row)] = row[3]
+            last[identity(row)] += 1
+            self.assertEqual(row[3], last[identity(row)], f"the version of {row}{context}")
 
     def check_counters(self, script, played, world, context):
         line, view = played.document["balance"][0], played.document["views"]["result"]
@@ -218,6 +298,27 @@ class Player(CommandTest):
             self.assertEqual(played.rows[:len(before)], before, f"more input changed what was published\n{played}")
             self.assertEqual(sorted(played.rows[len(before):]), sorted(wanted), f"\nafter record {count}\n{played}")
             before = played.rows
+
+    def play_live(self, script):
+        """Files are followed, and grow while the clock goes on as the script says. Nothing may happen that it does not say."""
+        live = LiveRun(self, script)
+        for step in script.steps:
+            live.take(step)
+        live.wait_for(len(script.rows))
+        document, err = live.stop()
+        rows, lines = self.published_rows()
+        played = Played(rows, lines, self.read_ledger(), document, err, b"")
+        self.assertTrue(document["balanced"], f"\n{played}")
+        self.assertEqual(sorted(rows), sorted(script.rows), f"\n{played}")
+        self.assertEqual(sorted(played.entries, key=str), sorted(script.entries, key=str), f"\n{played}")
+        self.check_counters(script, played, World(), f"\n{played}")
+        if script.watermark is not None:
+            self.assert_watermark(played, script.watermark, script)
+
+    def published_rows(self):
+        lines = self.rows("rows.jsonl")
+        return [(micros(row["window_end"]), micros(row["window_start"]), row["k"], row["_version"], row["value"],
+                 "retract" if row["_op"] == "retract" else row["_status"]) for row in lines], lines
 
     def check_measurement(self, script, command, arguments, checks):
         files = script.files()
