@@ -28,6 +28,8 @@ void add_run(CLI::App& app, RunCommand& command, Chosen& chosen) {
       ->allow_extra_args(false);
   sub->add_option("--replay", command.replay,
                   "follow the tick log in this state directory: the same ticks, so the same results");
+  sub->add_option("--replay", command.replay,
+                  "follow the tick log in this state directory: the same ticks, so the same results");
   sub->add_flag("--follow", command.follow, "go on reading files that grow, until interrupted");
   sub->add_option("--at-end", command.at_end, "what the end of bounded input does to open windows")
       ->check(CLI::IsMember({"flush", "hold"}))
@@ -46,6 +48,7 @@ void add_run(CLI::App& app, RunCommand& command, Chosen& chosen) {
       "Examples:\n"
       "  wrackline run clicks.sql\n"
       "  wrackline run clicks.sql --set clicks.path=today.jsonl --state /var/lib/clicks\n"
+      "  wrackline run clicks.sql --replay /var/lib/clicks --state again.state\n"
       "  wrackline run clicks.sql --replay /var/lib/clicks --state again.state\n"
       "  zcat clicks.jsonl.gz | wrackline run from_stdin.sql | jq 'select(._status == \"correction\")'");
   sub->callback([&] { chosen = [&] { return run(command); }; });

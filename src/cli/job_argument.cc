@@ -10,7 +10,7 @@ constexpr size_t kJobBytesMax = size_t{4} << 20;
 
 }  // namespace
 
-Result<sql::Job> read_job(const std::string& path, const std::vector<std::string>& set, bool follow) {
+Result<sql::JobOptions> job_options_of(const std::vector<std::string>& set, bool follow) {
   sql::JobOptions options;
   options.follow = follow;
   for (const std::string& item : set) {
@@ -22,6 +22,11 @@ Result<sql::Job> read_job(const std::string& path, const std::vector<std::string
     }
     options.set.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }
+  return options;
+}
+
+Result<sql::Job> read_job(const std::string& path, const std::vector<std::string>& set, bool follow) {
+  WRACKLINE_ASSIGN(const sql::JobOptions options, job_options_of(set, follow));
   WRACKLINE_ASSIGN(const std::string text, read_text_file(path, kJobBytesMax));
   return sql::parse_job(text, path, options);
 }
