@@ -10,6 +10,13 @@ TimeColumnOptions time_column(const sql::TimeColumn& from) {
   return {.column = from.column, .unit = from.unit, .zone = from.zone, .missing = from.missing};
 }
 
+DedupOptions dedup_options(const sql::SourceSpec& spec) {
+  DedupOptions options{.columns = spec.dedup->columns, .name = {}, .horizon = spec.dedup->horizon};
+  for (const size_t column : options.columns)
+    options.name += (options.name.empty() ? "" : ", ") + spec.fields[column].name;
+  return options;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Source>> make_source(const sql::SourceSpec& spec, const std::string& folder) {
@@ -38,6 +45,7 @@ runtime::InputOptions input_options(const sql::SourceSpec& spec, Duration alignm
   options.times.event = time_column(spec.event_time);
   if (spec.arrival_time) options.times.arrival = time_column(*spec.arrival_time);
   options.times.partition_column = spec.partition;
+  if (spec.dedup) options.times.dedup = dedup_options(spec);
   options.times.watermark_delay = spec.watermark_delay;
   options.times.max_future_skew = spec.max_future_skew;
   options.times.max_future_accept = spec.max_future_accept;

@@ -216,13 +216,14 @@ Input::Step Input::consume(Split& split, size_t end) {
   step.read_at = split.read_at;
   consumed_ = &split;
   split.next_row = step.end;
-  stage_.judge(split.times, step.begin, step.end);
+  // Before dedup takes out copies: they show how far the split is like any other record.
   for (size_t row = step.begin; row < step.end; ++row) {
     const bool moves = times.event_us[row] > split.event_us && times.usable[row] != 0;
     if (moves && stage_.tracker().admissible(times.event_us[row], times.arrival_us[row])) {
       split.event_us = times.event_us[row];
     }
   }
+  stage_.judge(split.times, step.begin, step.end);
   if (!bounded_) note_records(split, step);
   return step;
 }

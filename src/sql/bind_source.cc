@@ -63,6 +63,7 @@ class SourceBinder {
     WRACKLINE_TRY(bind_format());
     WRACKLINE_TRY(bind_times());
     WRACKLINE_TRY(bind_watermark(views));
+    WRACKLINE_TRY(bind_dedup());
     mark_needed();
     return {};
   }
@@ -332,6 +333,46 @@ class SourceBinder {
                           ErrorCode::kUnsupported);
   }
 
+  // ---- dedup
+
+  Status bind_dedup() {
+    if (!options_.has("dedup_key")) {
+      if (!options_.has("dedup_horizon")) return {};
+      return options_.wrong("dedup_horizon", format("{} needs dedup_key", options_.name_of("dedup_horizon")),
+                            "Name the column that makes a record unique: dedup_key = 'event_id'.");
+    }
+    DedupSpec dedup;
+    for (const std::string& name : options_.list("dedup_key")) {
+      WRACKLINE_ASSIGN(const size_t column, column_named(options_, "dedup_key", name, spec_.fields));
+      WRACKLINE_TRY(check_key_column(column, dedup.columns));
+      dedup.columns.push_back(column);
+    }
+    WRACKLINE_ASSIGN(dedup.horizon, options_.horizon("dedup_horizon"));
+    if (dedup.horizon && *dedup.horizon <= Duration()) {
+      return options_.wrong("dedup_horizon",
+                            format("{} must be longer than nothing", options_.name_of("dedup_horizon")),
+                            "No id would be remembered; leave dedup_key out to count every record.");
+    }
+    spec_.dedup = std::move(dedup);
+    return {};
+  }
+
+  Status check_key_column(size_t column, const std::vector<size_t>& before) const {
+    const Field& field = spec_.fields[column];
+    const std::string what = format("{}: column \"{}\"", options_.name_of("dedup_key"), field.name);
+    if (std::ranges::find(before, column) != before.end())
+      return options_.wrong("dedup_key", what + " is named twice", "Keep one of them.");
+    if (spec_.arrival_time && spec_.arrival_time->column == column) {
+      return options_.wrong("dedup_key", what + " is the arrival time",
+                            "It differs between copies of a record, so it cannot tell that they are copies.");
+    }
+    if (field.type.kind == TypeKind::kJson || field.type.kind == TypeKind::kDouble) {
+      return options_.wrong("dedup_key", format("{} is {}, which is no id", what, to_string(field.type)),
+                            "The same value may be written in several ways: declare the column text.");
+    }
+    return {};
+  }
+
   // The text of the window size of the first view that reads this source.
   std::string window_of_first(std::span<const CreateView* const> views) const {
     for (const CreateView* view : views) {
@@ -352,6 +393,8 @@ class SourceBinder {
     spec_.fields[spec_.event_time.column].needed = true;
     if (spec_.arrival_time) spec_.fields[spec_.arrival_time->column].needed = true;
     if (spec_.partition) spec_.fields[*spec_.partition].needed = true;
+    // What a record says is all of its columns: the same id with another value in one of them is a conflict.
+    for (Field& field : spec_.fields) field.needed |= spec_.dedup.has_value();
   }
 
   const JobText& text_;
@@ -384,7 +427,11 @@ Result<std::vector<Field>> bind_columns(const JobText& text, const std::vector<C
 
 Result<size_t> option_column(const Options& options, std::string_view name,
                              const std::vector<Field>& fields) {
-  const std::string wanted = options.text(name);
+  return column_named(options, name, options.text(name), fields);
+}
+
+Result<size_t> column_named(const Options& options, std::string_view name, const std::string& wanted,
+                            const std::vector<Field>& fields) {
   const auto found = std::ranges::find(fields, wanted, &Field::name);
   if (found != fields.end()) return static_cast<size_t>(found - fields.begin());
   std::vector<std::string_view> known;

@@ -61,6 +61,9 @@ std::vector<std::string> missing_identity(const ViewSpec& view);
 
 // The column that the option `name` of a table names. Errors: kNotFound with the nearest column.
 Result<size_t> option_column(const Options& options, std::string_view name, const std::vector<Field>& fields);
+// The same for one name of a list.
+Result<size_t> column_named(const Options& options, std::string_view option, const std::string& wanted,
+                            const std::vector<Field>& fields);
 
 // Columns with their types; refuses a name that occurs twice or that output rows use themselves.
 Result<std::vector<Field>> bind_columns(const JobText& text, const std::vector<ColumnSyntax>& columns);

@@ -31,6 +31,8 @@ std::string value_of(const OptionInfo& option) {
       return "globs";
     case OptionType::kColumn:
       return "column";
+    case OptionType::kColumns:
+      return "columns";
     case OptionType::kChoice: {
       std::string choices;
       for (const char c : option.choices) choices += c == '|' ? std::string("`, `") : std::string(1, c);

@@ -149,18 +149,21 @@ std::string key_of(const SourceSpec& source) {
 
 // Bytes an id: operators/dedup_index.h.
 void explain_dedup(Paragraph& out, const SourceSpec& source) {
-  out.sentence(format(
-      "A record whose {} was seen before counts as duplicate; with other values in its columns{} it goes to the "
-      "ledger as conflict. NULL is no id.",
-      key_of(source), source.arrival_time ? " (but the arrival time)" : ""));
+  out.sentence(
+      format("A record whose {} was seen before counts as duplicate; with other values in its columns{} it "
+             "goes to the "
+             "ledger as conflict. NULL is no id.",
+             key_of(source), source.arrival_time ? " (but the arrival time)" : ""));
   if (source.dedup->horizon) {
-    out.sentence(format(
-        "An id is known until the watermark is {} past its event time; a record that is older than that is dropped "
-        "as past_horizon. State: 30 to 43 bytes for each record of so much event time.",
-        span_of(*source.dedup->horizon)));
+    out.sentence(
+        format("An id is known until the watermark is {} past its event time; a record that is older than "
+               "that is dropped "
+               "as past_horizon. State: 30 to 43 bytes for each record of so much event time.",
+               span_of(*source.dedup->horizon)));
   } else {
     out.sentence(
-        "Ids are known for ever, 30 to 43 bytes each, because late records may come without end; dedup_horizon, or "
+        "Ids are known for ever, 30 to 43 bytes each, because late records may come without end; "
+        "dedup_horizon, or "
         "ledger_horizon in the views, sets a bound.");
   }
 }
@@ -191,14 +194,14 @@ std::string explain_source(const JobText& text, const BoundSource& bound) {
       "others.",
       span_of(source.watermark_delay)));
   if (source.idle_close) {
-    out.sentence(format(
-        "When every partition is idle, the wall clock carries the watermark on, {} behind it in all.",
-        span_of(*source.idle_close + source.watermark_delay)));
+    out.sentence(
+        format("When every partition is idle, the wall clock carries the watermark on, {} behind it in all.",
+               span_of(*source.idle_close + source.watermark_delay)));
   }
   if (source.max_drift) {
-    out.sentence(format(
-        "A partition more than {} ahead of the slowest one waits for it; waiting, it is not idle.",
-        span_of(*source.max_drift)));
+    out.sentence(
+        format("A partition more than {} ahead of the slowest one waits for it; waiting, it is not idle.",
+               span_of(*source.max_drift)));
   }
   out.sentence(format(
       "An event time more than {} ahead of its arrival does not move it; one more than {} ahead goes to the "

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "sql/binder.h"
+#include "sql/dedup_horizon.h"
 #include "sql/deep_stack.h"
 #include "sql/explain.h"
 #include "sql/syntax.h"
@@ -43,13 +44,14 @@ class JobBinder {
     WRACKLINE_TRY(check_overrides());
     for (const CreateTable* table : source_tables_) {
       WRACKLINE_ASSIGN(BoundSource source, bind_source(text_, *table, overrides_, views_, follow_));
-      warn(source.warnings);
       bound_sources_.push_back(std::move(source));
     }
     for (const CreateView* view : views_) {
       WRACKLINE_ASSIGN(BoundView bound, bind_view(text_, *view, overrides_, bound_sources_));
       bound_views_.push_back(std::move(bound));
     }
+    derive_dedup_horizons(bound_sources_, bound_views_);
+    for (const BoundSource& source : bound_sources_) warn(source.warnings);
     for (const CreateTable* table : sink_tables_) {
       WRACKLINE_ASSIGN(BoundSink sink, bind_sink(text_, *table, overrides_));
       bound_sinks_.push_back(std::move(sink));

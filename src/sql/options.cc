@@ -53,7 +53,8 @@ constexpr OptionInfo kOptions[] = {
     {kSource, "idle_timeout", kSpan, "", "1 min",
      "A partition of followed input that is silent for so long no longer holds the watermark.", ""},
     {kSource, "idle_close", kSpanOrOff, "", "off",
-     "While every partition of followed input is idle, the watermark follows the wall clock at this distance.",
+     "While every partition of followed input is idle, the watermark follows the wall clock at this "
+     "distance.",
      ""},
     {kSource, "max_drift", kSpan, "", "the smallest window; none with follow",
      "A partition further ahead of the slowest one is not read on until that one has come closer.", ""},

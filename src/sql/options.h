@@ -25,6 +25,7 @@ enum class OptionType : uint8_t {
   kText,
   kPaths,      // globs, commas between them
   kColumn,     // name of a column of the table
+  kColumns,    // names of columns of the table, commas between them
   kChoice,     // one of OptionInfo::choices
   kSwitch,     // on | off
   kSpan,       // "30 s", "1 h 30 min": a span of fixed length, not negative
