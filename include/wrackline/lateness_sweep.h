@@ -28,6 +28,7 @@
 namespace wrackline {
 
 struct SweepOptions {
+  // Windows of one size at equal distances. With listed windows (SweepBatch) only the ladder looks at them.
   Duration window = seconds(60);  // > 0
   Duration slide;                 // zero: the window's size; else 0 < slide <= window
   Duration offset;
@@ -49,6 +50,11 @@ struct SweepBatch {
   std::span<const int64_t> progress_before;  // G before each record and after the last: one element more
   std::span<const SweepRow> rows;            // empty: all are judged
   std::span<const uint64_t> key_hash;        // of the grouping key; empty: there is one group
+  // Windows of any other kind, listed: the ends of record i's windows are window_ends[window_first[i] ..
+  // window_first[i + 1]), ascending. window_first has one element more than event_us, or is empty: then the
+  // options say what the windows are. A record without windows only moves time.
+  std::span<const int64_t> window_ends;
+  std::span<const uint32_t> window_first;
 };
 
 // One step of the first staircase: what a delay buys.

@@ -110,6 +110,7 @@ struct LatenessSweep::State {
   explicit State(SweepOptions given);
 
   void judge(const SweepBatch& batch, size_t row);
+  void judge_listed(const SweepBatch& batch, size_t row);
   void touch(int64_t end_us, uint64_t key, Cell cell);
   Windows::iterator window_at(int64_t end_us, Cell cell);
   void create(Windows::iterator window, Cell cell);
@@ -208,6 +209,26 @@ void LatenessSweep::State::judge(const SweepBatch& batch, size_t row) {
     if (k >= first_late) ++pairs_in[cell];
     if (cell < edges.size()) touch(of.end(k), key, cell);
   }
+}
+
+void LatenessSweep::State::judge_listed(const SweepBatch& batch, size_t row) {
+  const auto ends = batch.window_ends.subspan(batch.window_first[row],
+                                              batch.window_first[row + 1] - batch.window_first[row]);
+  if (ends.empty()) {
+    ++filtered;
+    return;
+  }
+  ++judged;
+  const int64_t progress_us = batch.progress_before[row];
+  const uint64_t key = batch.key_hash.empty() ? 0 : batch.key_hash[row];
+  Cell cell = 0;
+  for (const int64_t end_us : ends) {
+    cell = progress_us == kMicrosMin ? 0 : cell_of(saturating_subtract(progress_us, end_us));
+    if (end_us == ends.front()) ++records_last[cell];
+    ++pairs_in[cell];
+    if (cell < edges.size()) touch(end_us, key, cell);
+  }
+  ++records_first[cell];
 }
 
 Windows::iterator LatenessSweep::State::window_at(int64_t end_us, Cell cell) {
@@ -393,7 +414,8 @@ void LatenessSweep::add(const SweepBatch& batch) {
   const size_t rows = batch.event_us.size();
   const auto fits = [&](auto span) { return span.empty() || span.size() == rows; };
   WRACKLINE_CHECK(batch.progress_before.size() == rows + 1 && fits(batch.arrival_us) && fits(batch.rows) &&
-                      fits(batch.key_hash),
+                      fits(batch.key_hash) &&
+                      (batch.window_first.empty() || batch.window_first.size() == rows + 1),
                   "the spans of a batch are empty or equally long, progress one longer");
   State& state = *state_;
   ++state.tick;
@@ -402,7 +424,9 @@ void LatenessSweep::add(const SweepBatch& batch) {
     const SweepRow kind = batch.rows.empty() ? SweepRow::kJudged : batch.rows[row];
     if (kind == SweepRow::kSetAside) continue;
     if (!batch.arrival_us.empty()) state.now_us = std::max(state.now_us, batch.arrival_us[row]);
-    if (kind == SweepRow::kJudged) {
+    if (kind == SweepRow::kJudged && !batch.window_first.empty()) {
+      state.judge_listed(batch, row);
+    } else if (kind == SweepRow::kJudged) {
       state.judge(batch, row);
     } else {
       ++state.filtered;

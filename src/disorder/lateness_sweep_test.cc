@@ -106,7 +106,7 @@ struct PlainCandidate {
   }
 };
 
-SweepReport swept(const Setting& setting, const Ticks& ticks, SweepOptions options) {
+SweepReport swept(const Setting& setting, const Ticks& ticks, SweepOptions options, bool listed = false) {
   LatenessSweep sweep(std::move(options));
   PlainEngine engine(setting);
   size_t from = 0;
@@ -132,6 +132,17 @@ SweepReport swept(const Setting& setting, const Ticks& ticks, SweepOptions optio
         .event_us = event_us, .arrival_us = {}, .progress_before = progress, .rows = {}, .key_hash = {}};
     if (arrivals) batch.arrival_us = arrival_us;
     if (setting.keys) batch.key_hash = keys;
+    std::vector<int64_t> ends;
+    std::vector<uint32_t> first(1, 0);
+    for (size_t i = from; i < until && listed; ++i) {
+      const std::vector<int64_t> of = engine.window_ends(setting.records[i].event_us);
+      ends.insert(ends.end(), of.rbegin(), of.rend());
+      first.push_back(static_cast<uint32_t>(ends.size()));
+    }
+    if (listed) {
+      batch.window_ends = ends;
+      batch.window_first = first;
+    }
     sweep.add(batch);
     from = until;
   }
@@ -174,7 +185,7 @@ TEST(LatenessSweep, EveryCandidateIsARun) {
                          .offset = Duration(setting.offset_us),
                          .delays = {Duration(0), millis(300), seconds(2), seconds(9)},
                          .latenesses = {seconds(5), Duration(0), Duration(1), seconds(60)}};
-    const SweepReport report = swept(setting, ticks, options);
+    const SweepReport report = swept(setting, ticks, options, seed % 4 == 1);
     EXPECT_EQ(report.judged, static_cast<int64_t>(setting.records.size()));
     ASSERT_EQ(report.candidates.size(), 16u);
     for (const SweepCandidate& candidate : report.candidates) {

@@ -259,7 +259,12 @@ std::string sweep_to_json(const SweepReport& report, const SweepSubject& subject
   } else {
     out += "null";
   }
-  return out + format(R"(,"seconds":{}}})", subject.seconds);
+  out += R"(,"notes":[)";
+  for (const std::string& note : subject.notes) {
+    if (out.back() != '[') out += ',';
+    append_json_quoted(out, note);
+  }
+  return out + format(R"(],"seconds":{}}})", subject.seconds);
 }
 
 }  // namespace wrackline

@@ -32,7 +32,7 @@
 //          "horizons":[{horizon_us,ledgered,ledgered_records,ledgered_share,state_peak,kept}],
 //          "candidates":[{delay_us,lateness_us,on_time,corrected,ledgered,accepted,accepted_partially,ledgered_records,
 //                         versions,corrections,windows_closed,state_peak,pareto}],
-//          "knee":{delay_us,lateness_us},"seconds"}
+//          "knee":{delay_us,lateness_us},"notes":[text],"seconds"}
 //          on_time, late, corrected and ledgered count (record, window) pairs
 #pragma once
 
@@ -40,6 +40,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "wrackline/delay_profile.h"
 #include "wrackline/lateness_budget.h"
@@ -65,6 +66,7 @@ struct SweepSubject {
   std::optional<int64_t> configured_delay_us;
   std::optional<int64_t> configured_lateness_us;
   RejectedCounts rejected;
+  std::vector<std::string> notes;  // where a run would count otherwise, in sentences without a full stop
   double seconds = 0;
 };
 std::string sweep_to_json(const SweepReport& report, const SweepSubject& subject);

@@ -18,12 +18,13 @@ constexpr size_t kBarWidth = 24;
 
 // A bar on a logarithmic scale from 0.001 % to 100 %: late shares that differ by ten are to look different.
 std::string bar(double share, bool unicode) {
-  if (share <= 0) return {};
+  if (share <= 0) return std::string(kBarWidth, ' ');
   const double place = std::clamp((std::log10(share) + 5) / 5, 0.0, 1.0);
   const auto cells = static_cast<size_t>(std::lround(place * kBarWidth));
   std::string out;
-  for (size_t i = 0; i < std::max<size_t>(cells, 1); ++i) out += unicode ? "█" : "#";
-  return out;
+  const size_t filled = std::max<size_t>(cells, 1);
+  for (size_t i = 0; i < filled; ++i) out += unicode ? "█" : "#";
+  return out.append(kBarWidth - filled, ' ');
 }
 
 std::string mark(bool here, bool configured) {
@@ -112,6 +113,7 @@ std::string sweep_text(const SweepReport& report, const SweepSubject& subject,
                        with_thousands(c.on_time), with_thousands(c.corrected), with_thousands(c.ledgered)),
                 width, "  ");
   }
+  for (const std::string& note : subject.notes) out += wrapped("note: " + note + ".", width, "  ");
   return out;
 }
 
