@@ -103,11 +103,49 @@ std::string view_text(const runtime::ViewReport& view) {
   return text;
 }
 
+std::string source_text(const runtime::SourceReport& source) {
+  std::string text;
+  if (source.dedup) {
+    const DedupStatistics& dedup = *source.dedup;
+    text +=
+        format("dedup of source \"{}\": {} duplicates, {} conflicts, {} past the horizon, {} without an id\n",
+               source.source, with_thousands(dedup.duplicates), with_thousands(dedup.conflicts),
+               with_thousands(dedup.past_horizon), with_thousands(dedup.without_id));
+    text += format("  ids known: {} at most, in {} bytes; {} now\n",
+                   with_thousands(static_cast<int64_t>(dedup.ids_max)),
+                   with_thousands(static_cast<int64_t>(dedup.bytes_max)),
+                   with_thousands(static_cast<int64_t>(dedup.ids)));
+  }
+  for (const Finding& finding : source.findings)
+    text += format("source \"{}\": {} They stand as read.\n", source.source, finding.text);
+  return text;
+}
+
+std::string source_json(const runtime::SourceReport& source) {
+  std::string json = format("{{\"source\":{}", json_quoted(source.source));
+  if (source.dedup) {
+    const DedupStatistics& dedup = *source.dedup;
+    json += format(
+        ",\"dedup\":{{\"duplicates\":{},\"conflicts\":{},\"past_horizon\":{},\"without_id\":{},\"ids\":{},"
+        "\"ids_max\":{},\"bytes_max\":{}}}",
+        dedup.duplicates, dedup.conflicts, dedup.past_horizon, dedup.without_id, dedup.ids, dedup.ids_max,
+        dedup.bytes_max);
+  }
+  json += ",\"findings\":[";
+  for (const Finding& finding : source.findings) {
+    json += format("{}{{\"kind\":{},\"unit\":{},\"records\":{},\"text\":{}}}", json.ends_with('[') ? "" : ",",
+                   json_quoted(to_string(finding.kind)), json_quoted(finding.unit), finding.records,
+                   json_quoted(finding.text));
+  }
+  return json + "]}";
+}
+
 }  // namespace
 
 std::string balance_text(const runtime::RunReport& report) {
   std::string text;
   for (const runtime::ViewReport& view : report.views) text += view_text(view);
+  for (const runtime::SourceReport& source : report.sources) text += source_text(source);
   const double rate = report.seconds > 0 ? static_cast<double>(report.rows) / report.seconds : 0;
   text += format("{} records in {:.2f} s ({} records/s), watermark {}, generation {}{}\n",
                  with_thousands(report.rows), report.seconds, with_thousands(static_cast<int64_t>(rate)),
@@ -128,6 +166,9 @@ std::string balance_json(const runtime::RunReport& report) {
     }
     json += "}}";
   }
+  json += "],\"sources\":[";
+  for (const runtime::SourceReport& source : report.sources)
+    json += (json.ends_with('[') ? "" : ",") + source_json(source);
   json += "],\"views\":{";
   for (const runtime::ViewReport& view : report.views) {
     const ViewStatistics& s = view.statistics;

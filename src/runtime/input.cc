@@ -177,7 +177,18 @@ Status Input::refill(Split& split, size_t rows, WallTime read_at) {
     partition = stage_.silent_partition(split.batch.file);
   }
   stage_.read(split.batch, partition, read_at, split.times);
+  tell_of_units();
   return {};
+}
+
+// Once, when it is first seen: a live job must not wait for the report at its end. That has the numbers.
+void Input::tell_of_units() {
+  if (units_told_) return;
+  for (const Finding& finding : stage_.unit_findings()) {
+    notices_.push_back(
+        format("source \"{}\": {} They stand as read; is time_unit right?", options_.name, finding.text));
+    units_told_ = true;
+  }
 }
 
 // How far the split may be consumed before another one is due, or before it is to be paused.

@@ -105,6 +105,7 @@ class Input {
   Split* furthest_behind();
   Split* next_in_turn();
   Status refill(Split& split, size_t rows, WallTime read_at);
+  void tell_of_units();
   Status refill(Split& split);
   size_t run_end(Split& split);
   Step consume(Split& split);
@@ -142,6 +143,7 @@ class Input {
   bool bounded_ = true;
   std::vector<std::unique_ptr<Split>> splits_;
   std::vector<std::string> notices_;
+  bool units_told_ = false;
   ArrivalOrderReader* merged_ = nullptr;  // in arrival order: the reader of the only split
   Split* current_ = nullptr;              // bounded input: being read until another is due
   Split* consumed_ = nullptr;             // whose batch the last step was of

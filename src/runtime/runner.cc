@@ -268,6 +268,10 @@ RunReport Runner::report() const {
   result.watermark = EventTime::plus_infinity();
   for (const auto& source : sources_) {
     result.watermark = std::min(result.watermark, source->watermark());
+    const TimeStage& stage = source->input.stage();
+    SourceReport about{source->name(), {}, stage.unit_findings()};
+    if (stage.dedup() != nullptr) about.dedup = stage.dedup()->statistics();
+    result.sources.push_back(std::move(about));
     for (const RunningView& view : source->views) {
       result.views.push_back({view.name, source->name(), source->input.stage().partition_names(),
                               view.operation->balance(), view.operation->statistics()});

@@ -64,8 +64,16 @@ struct ViewReport {
   ViewStatistics statistics;
 };
 
+// What happened to a source's records before any view.
+struct SourceReport {
+  std::string source;
+  std::optional<DedupStatistics> dedup;  // nullopt: the source has no dedup_key
+  std::vector<Finding> findings;         // event times that another unit would fit
+};
+
 struct RunReport {
   std::vector<ViewReport> views;
+  std::vector<SourceReport> sources;
   EventTime watermark = EventTime::minus_infinity();  // the least over the sources, before any flush
   int64_t generation = 0;
   int64_t rows = 0;
