@@ -2,407 +2,109 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "base/text.h"
 #include "data/decimal.h"
-#include "expr/aggregate_states.h"
-#include "expr/interval_math.h"
+#include "expr/aggregate_accumulator.h"
+#include "expr/aggregate_lists.h"
 #include "expr/type_rules.h"
 
 namespace wrackline::expr {
 namespace {
 
-std::unexpected<Error> too_large(std::string_view aggregate, const Type& type, std::string hint) {
-  return fail(ErrorCode::kOutOfRange, format("{} is out of range for type {}", aggregate, to_string(type)),
-              "The exact result of a group does not fit the type.", std::move(hint));
+enum class Family : uint8_t {
+  kCount,
+  kSum,
+  kMean,
+  kExtreme,
+  kSpread,
+  kVerdict,
+  kEdge,
+  kDistinctEstimate,
+  kPercentile,
+  kList,
+};
+
+struct Known {
+  std::string_view name;
+  Family family = Family::kCount;
+};
+constexpr std::array kKnown = {
+    Known{"approx_count_distinct", Family::kDistinctEstimate},
+    Known{"approx_percentile", Family::kPercentile},
+    Known{"array_agg", Family::kList},
+    Known{"avg", Family::kMean},
+    Known{"bool_and", Family::kVerdict},
+    Known{"bool_or", Family::kVerdict},
+    Known{"count", Family::kCount},
+    Known{"every", Family::kVerdict},
+    Known{"first", Family::kEdge},
+    Known{"jsonb_agg", Family::kList},
+    Known{"last", Family::kEdge},
+    Known{"max", Family::kExtreme},
+    Known{"min", Family::kExtreme},
+    Known{"stddev", Family::kSpread},
+    Known{"stddev_pop", Family::kSpread},
+    Known{"stddev_samp", Family::kSpread},
+    Known{"string_agg", Family::kList},
+    Known{"sum", Family::kSum},
+    Known{"var_pop", Family::kSpread},
+    Known{"var_samp", Family::kSpread},
+    Known{"variance", Family::kSpread},
+};
+
+// What other systems call them, and what is not offered on purpose.
+struct Elsewhere {
+  std::string_view name;
+  std::string_view hint;
+};
+constexpr std::array kElsewhere = {
+    Elsewhere{"percentile_cont",
+              "Write approx_percentile(x, 0.95): a sketch that keeps no values, with an error of at most "
+              "0.4 % of the result."},
+    Elsewhere{"percentile_disc",
+              "Write approx_percentile(x, 0.95): a sketch that keeps no values, with an error of at most "
+              "0.4 % of the result."},
+    Elsewhere{"median", "Write approx_percentile(x, 0.5), whose error is at most 0.4 % of the result."},
+    Elsewhere{"mode", "Group by the value too, and count."},
+    Elsewhere{"json_agg", "Write jsonb_agg(x)."},
+    Elsewhere{"first_value", "Write first(x): the value of the earliest record by event time."},
+    Elsewhere{"last_value", "Write last(x): the value of the latest record by event time."},
+    Elsewhere{"approx_distinct", "Write approx_count_distinct(x)."},
+};
+
+std::string all_names() {
+  std::string names;
+  for (const Known& known : kKnown) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  return names;
 }
 
-// count(*) and count(x).
-class Count : public Aggregate {
- public:
-  Type result_type() const override { return Type::bigint(); }
-  size_t state_bytes() const override { return sizeof(int64_t); }
-
-  void update(StateRows states, std::span<const uint32_t> groups, std::span<const uint32_t> rows,
-              const AggregateInput& input, Arena&, RowErrors&) const override {
-    const Column* argument = input.argument;
-    if (argument == nullptr || !argument->has_nulls()) {
-      for (const uint32_t group : groups) ++count(states.at(group));
-      return;
-    }
-    const auto valid = argument->valid();
-    for (size_t i = 0; i < groups.size(); ++i) count(states.at(groups[i])) += valid[rows[i]];
+std::unexpected<Error> unknown_aggregate(std::string_view name) {
+  std::string hint;
+  if (const auto* known = std::ranges::find(kElsewhere, name, &Elsewhere::name); known != kElsewhere.end()) {
+    hint = known->hint;
+  } else if (const std::string nearest = nearest_name(name, aggregate_names()); !nearest.empty()) {
+    hint = format("Did you mean \"{}\"?", nearest);
+  } else {
+    hint = format("Offered: {}.", all_names());
   }
-  void merge(std::byte* into, const std::byte* from, Arena&) const override {
-    count(into) += *reinterpret_cast<const int64_t*>(from);
-  }
-  Status finish(StateRows states, std::span<const uint32_t> order, Column& out, Arena&) const override {
-    out.reset(result_type());
-    out.resize(order.size());
-    const auto values = out.values<int64_t>();
-    for (size_t i = 0; i < order.size(); ++i) values[i] = count(states.at(order[i]));
-    return {};
-  }
-
- private:
-  static int64_t& count(std::byte* state) { return *reinterpret_cast<int64_t*>(state); }
-};
-
-// What every other aggregate shares. Law says how one value enters a state and how a state becomes a result:
-//   using State, Input;
-//   static bool add(State&, const Input&, Arena&);       false: it would leave the range, nothing was added
-//   static void merge(State&, const State&, Arena&);
-//   Status result(const State&, size_t row, Column& out, Arena&) const;   (an empty state is null)
-template <class Law>
-class Accumulator : public Aggregate {
- public:
-  using State = typename Law::State;
-  using Input = typename Law::Input;
-  static_assert(std::is_trivially_copyable_v<State> && sizeof(State) % 8 == 0 && alignof(State) <= 8);
-
-  explicit Accumulator(const Type& argument) : law_(argument) {}
-  Type result_type() const override { return law_.result_type(); }
-  size_t state_bytes() const override { return sizeof(State); }
-
-  void update(StateRows states, std::span<const uint32_t> groups, std::span<const uint32_t> rows,
-              const AggregateInput& input, Arena& arena, RowErrors& errors) const override {
-    const Column* argument = input.argument;
-    WRACKLINE_CHECK(argument != nullptr && groups.size() == rows.size(),
-                    "an aggregate needs a value for every row");
-    const Input* values = argument->values<Input>().data();
-    const uint8_t* valid = argument->has_nulls() ? argument->valid().data() : nullptr;
-    for (size_t i = 0; i < groups.size(); ++i) {
-      const uint32_t row = rows[i];
-      if (valid != nullptr && valid[row] == 0) continue;
-      if (!Law::add(state(states.at(groups[i])), values[row], arena)) [[unlikely]]
-        refuse(row, errors);
-    }
-  }
-  void merge(std::byte* into, const std::byte* from, Arena& arena) const override {
-    Law::merge(state(into), *reinterpret_cast<const State*>(from), arena);
-  }
-  Status finish(StateRows states, std::span<const uint32_t> order, Column& out, Arena& arena) const override {
-    out.reset(result_type());
-    out.resize(order.size());
-    for (size_t i = 0; i < order.size(); ++i) {
-      WRACKLINE_TRY(law_.result(state(states.at(order[i])), i, out, arena));
-    }
-    return {};
-  }
-
- private:
-  static State& state(std::byte* bytes) { return *reinterpret_cast<State*>(bytes); }
-  void refuse(uint32_t row, RowErrors& errors) const {
-    errors.push_back({row, Reason::kOutOfRange,
-                      format("the result would leave the range of {}", to_string(result_type()))});
-  }
-  Law law_;
-};
-
-// sum(smallint), sum(integer) -> bigint.
-struct SumOfIntegers {
-  using State = IntegerSum;
-  using Input = int64_t;
-
-  explicit SumOfIntegers(const Type&) {}
-  Type result_type() const { return Type::bigint(); }
-  static bool add(State& state, int64_t value, Arena&) { return state.add_in_bigint(value); }
-  static void merge(State& into, const State& from, Arena&) { into.merge(from); }
-  Status result(const State& state, size_t row, Column& out, Arena&) const {
-    if (state.is_empty()) {
-      out.set_null(row);
-      return {};
-    }
-    const __int128 sum = state.sum();
-    if (sum != static_cast<int64_t>(sum)) {
-      return too_large("sum(integer)", result_type(), "Write sum(CAST(x AS bigint)), which is numeric.");
-    }
-    out.values<int64_t>()[row] = static_cast<int64_t>(sum);
-    return {};
-  }
-};
-
-// sum(bigint) -> numeric, which holds every sum that the state can.
-struct SumOfBigints {
-  using State = IntegerSum;
-  using Input = int64_t;
-
-  explicit SumOfBigints(const Type&) {}
-  Type result_type() const { return Type::numeric(); }
-  static bool add(State& state, int64_t value, Arena&) {
-    state.add(value);
-    return true;
-  }
-  static void merge(State& into, const State& from, Arena&) { into.merge(from); }
-  Status result(const State& state, size_t row, Column& out, Arena&) const {
-    if (state.is_empty()) {
-      out.set_null(row);
-    } else {
-      out.values<Decimal>()[row] = {state.sum(), 0};
-    }
-    return {};
-  }
-};
-
-// Sets row `row` of `out` to sum / count with PostgreSQL's scale.
-Status set_mean(std::optional<Decimal> sum, uint64_t count, size_t row, Column& out) {
-  const auto mean = sum ? divide(*sum, decimal_from_int(static_cast<int64_t>(count))) : std::nullopt;
-  if (!mean) {
-    return too_large("avg", Type::numeric(),
-                     "A numeric has at most 38 digits; avg(CAST(x AS double precision)) has no such limit.");
-  }
-  out.values<Decimal>()[row] = *mean;
-  return {};
+  return fail(ErrorCode::kUnsupported, format("aggregate \"{}\" is not offered", name), {}, std::move(hint));
 }
 
-struct MeanOfIntegers {
-  using State = Mean<IntegerSum>;
-  using Input = int64_t;
-
-  explicit MeanOfIntegers(const Type&) {}
-  Type result_type() const { return Type::numeric(); }
-  static bool add(State& state, int64_t value, Arena&) {
-    state.sum.add(value);
-    ++state.count;
-    return true;
-  }
-  static void merge(State& into, const State& from, Arena&) {
-    into.sum.merge(from.sum);
-    into.count += from.count;
-  }
-  Status result(const State& state, size_t row, Column& out, Arena&) const {
-    if (state.count > 0) return set_mean(Decimal{state.sum.sum(), 0}, state.count, row, out);
-    out.set_null(row);
-    return {};
-  }
-};
-
-struct SumOfDecimals {
-  using State = DecimalSum;
-  using Input = Decimal;
-
-  explicit SumOfDecimals(const Type&) {}
-  Type result_type() const { return Type::numeric(); }
-  static bool add(State& state, const Decimal& value, Arena&) { return state.add(value); }
-  static void merge(State& into, const State& from, Arena& arena) { into.merge(from, arena); }
-  Status result(const State& state, size_t row, Column& out, Arena&) const {
-    if (state.is_empty()) {
-      out.set_null(row);
-      return {};
-    }
-    const std::optional<Decimal> sum = state.result();
-    if (!sum)
-      return too_large("sum(numeric)", result_type(),
-                       "A numeric has at most 38 digits; cast to double precision for larger sums.");
-    out.values<Decimal>()[row] = *sum;
-    return {};
-  }
-};
-
-struct MeanOfDecimals {
-  using State = Mean<DecimalSum>;
-  using Input = Decimal;
-
-  explicit MeanOfDecimals(const Type&) {}
-  Type result_type() const { return Type::numeric(); }
-  static bool add(State& state, const Decimal& value, Arena&) {
-    const bool added = state.sum.add(value);
-    state.count += added ? 1 : 0;
-    return added;
-  }
-  static void merge(State& into, const State& from, Arena& arena) {
-    into.sum.merge(from.sum, arena);
-    into.count += from.count;
-  }
-  Status result(const State& state, size_t row, Column& out, Arena&) const {
-    if (state.count > 0) return set_mean(state.sum.result(), state.count, row, out);
-    out.set_null(row);
-    return {};
-  }
-};
-
-// sum(real) -> real, sum(double precision) -> double precision: rounded once, to the type of the result.
-template <int kBits>
-struct SumOfFloats {
-  using State = FloatSum;
-  using Input = double;
-  Type type;
-
-  explicit SumOfFloats(const Type& argument) : type(argument) {}
-  Type result_type() const { return type; }
-  static bool add(State& state, double value, Arena& arena) {
-    return state.add_in_range<kBits>(value, arena);
-  }
-  static void merge(State& into, const State& from, Arena& arena) { into.merge(from, arena); }
-  Status result(const State& state, size_t row, Column& out, Arena&) const {
-    if (state.is_empty()) {
-      out.set_null(row);
-      return {};
-    }
-    const double sum = kBits == 32 ? state.result_real() : state.result();
-    if (std::isinf(sum) && state.is_finite()) {
-      return too_large(
-          "sum", type,
-          kBits == 32 ? "Write sum(CAST(x AS double precision))." : "Scale the values down first.");
-    }
-    out.values<double>()[row] = sum;
-    return {};
-  }
-};
-
-struct MeanOfFloats {
-  using State = Mean<FloatSum>;
-  using Input = double;
-
-  explicit MeanOfFloats(const Type&) {}
-  Type result_type() const { return Type::real64(); }
-  static bool add(State& state, double value, Arena& arena) {
-    state.sum.add(value, arena);
-    ++state.count;
-    return true;
-  }
-  static void merge(State& into, const State& from, Arena& arena) {
-    into.sum.merge(from.sum, arena);
-    into.count += from.count;
-  }
-  Status result(const State& state, size_t row, Column& out, Arena&) const {
-    if (state.count > 0) {
-      out.values<double>()[row] = state.sum.mean(state.count);
-    } else {
-      out.set_null(row);
-    }
-    return {};
-  }
-};
-
-template <bool kMean>
-struct SumOfIntervals {
-  using State = IntervalSum;
-  using Input = Interval;
-
-  explicit SumOfIntervals(const Type&) {}
-  Type result_type() const { return Type::interval(); }
-  static bool add(State& state, const Interval& value, Arena&) { return state.add(value); }
-  static void merge(State& into, const State& from, Arena&) { into.merge(from); }
-  Status result(const State& state, size_t row, Column& out, Arena&) const {
-    if (state.count == 0) {
-      out.set_null(row);
-      return {};
-    }
-    std::optional<Interval> result;
-    if (state.fits()) {
-      result = Interval{static_cast<int32_t>(state.months), static_cast<int32_t>(state.days),
-                        static_cast<int64_t>(state.micros_sum())};
-    }
-    if (kMean && result) result = divide(*result, static_cast<double>(state.count));
-    if (!result)
-      return too_large(kMean ? "avg(interval)" : "sum(interval)", Type::interval(),
-                       "Sum extract(epoch FROM x).");
-    out.values<Interval>()[row] = *result;
-    return {};
-  }
-};
-
-// min (kSign -1) and max (kSign 1); text by its bytes, the "C" collation.
-template <class T, int kSign>
-struct ExtremeOf {
-  using State = Extreme<T, kSign>;
-  using Input = T;
-  Type type;
-
-  explicit ExtremeOf(const Type& argument) : type(argument) {}
-  Type result_type() const { return type; }
-  static bool add(State& state, const T& value, Arena& arena) {
-    state.add(value, arena);
-    return true;
-  }
-  static void merge(State& into, const State& from, Arena& arena) { into.merge(from, arena); }
-  Status result(const State& state, size_t row, Column& out, Arena& arena) const {
-    if (state.kept.is_empty()) {
-      out.set_null(row);
-    } else if constexpr (std::is_same_v<T, std::string_view>) {
-      out.values<T>()[row] = arena.copy(state.kept.get());  // the state's own bytes may be written over
-    } else {
-      out.values<T>()[row] = state.kept.get();
-    }
-    return {};
-  }
-};
-
-using Made = std::shared_ptr<const Aggregate>;
-
-template <class Law>
-Made make(const Type& argument) {
-  return std::make_shared<Accumulator<Law>>(argument);
-}
-
-Made make_sum(const Type& argument) {
+std::string cast_hint(Family family, std::string_view name, const Type& argument) {
+  const bool adds = family == Family::kSum || family == Family::kMean || family == Family::kSpread ||
+                    family == Family::kPercentile;
   switch (argument.kind) {
-    case TypeKind::kInteger:
-      return argument.bits == 64 ? make<SumOfBigints>(argument) : make<SumOfIntegers>(argument);
-    case TypeKind::kNumeric:
-      return make<SumOfDecimals>(argument);
-    case TypeKind::kDouble:
-      return argument.bits == 32 ? make<SumOfFloats<32>>(argument) : make<SumOfFloats<64>>(argument);
-    case TypeKind::kInterval:
-      return make<SumOfIntervals<false>>(argument);
-    default:
-      return nullptr;
-  }
-}
-
-Made make_mean(const Type& argument) {
-  switch (argument.kind) {
-    case TypeKind::kInteger:
-      return make<MeanOfIntegers>(argument);
-    case TypeKind::kNumeric:
-      return make<MeanOfDecimals>(argument);
-    case TypeKind::kDouble:
-      return make<MeanOfFloats>(argument);
-    case TypeKind::kInterval:
-      return make<SumOfIntervals<true>>(argument);
-    default:
-      return nullptr;
-  }
-}
-
-template <int kSign>
-Made make_extreme(const Type& argument) {
-  switch (argument.kind) {
-    case TypeKind::kInteger:
-    case TypeKind::kTimestamp:
-    case TypeKind::kDate:
-      return make<ExtremeOf<int64_t, kSign>>(argument);
-    case TypeKind::kNumeric:
-      return make<ExtremeOf<Decimal, kSign>>(argument);
-    case TypeKind::kDouble:
-      return make<ExtremeOf<double, kSign>>(argument);
-    case TypeKind::kText:
-      return make<ExtremeOf<std::string_view, kSign>>(argument);
-    case TypeKind::kInterval:
-      return make<ExtremeOf<Interval, kSign>>(argument);
     case TypeKind::kBoolean:
-    case TypeKind::kJson:
-      return nullptr;
-  }
-  return nullptr;
-}
-
-constexpr std::array<std::string_view, 5> kNames = {"avg", "count", "max", "min", "sum"};
-
-std::string no_aggregate_hint(std::string_view name, const Type* argument) {
-  const bool sums = name == "sum" || name == "avg";
-  if (argument == nullptr) return format("Only count takes *; write {}(column).", name);
-  switch (argument->kind) {
-    case TypeKind::kBoolean:
-      return sums ? format("Write {}(CASE WHEN x THEN 1 ELSE 0 END).", name)
+      return adds ? format("Write {}(CASE WHEN x THEN 1 ELSE 0 END).", name)
                   : format("Write {}(CAST(x AS integer)).", name);
     case TypeKind::kText:
       return format("Cast the text: {}(CAST(x AS numeric)).", name);
     case TypeKind::kTimestamp:
     case TypeKind::kDate:
       return format("Write {}(extract(epoch FROM x)), or min(x), max(x), count(x).", name);
+    case TypeKind::kInterval:
+      return format("Write {}(extract(epoch FROM x)), in seconds.", name);
     case TypeKind::kJson:
       return format("Cast the value: {}(CAST(x ->> 'field' AS numeric)).", name);
     default:
@@ -410,35 +112,134 @@ std::string no_aggregate_hint(std::string_view name, const Type* argument) {
   }
 }
 
+std::string no_aggregate_hint(const Known& known, const Type* argument) {
+  if (argument == nullptr) return format("Only count takes *; write {}(column).", known.name);
+  if (known.family == Family::kVerdict) return format("Write a condition: {}(x > 0).", known.name);
+  if (known.name == "string_agg") return "Cast the values: string_agg(CAST(x AS text), ', ').";
+  if (known.family == Family::kCount || known.family == Family::kDistinctEstimate) {
+    return format("Equal jsonb may be written differently; take a field: {}(x ->> 'field').", known.name);
+  }
+  return cast_hint(known.family, known.name, *argument);
+}
+
+// The percentile's second argument: a number from 0 to 1.
+Result<Decimal> fraction_of(std::span<const Value> constants) {
+  constexpr int kDigitsMax = 18;  // so that its product with any count fits 128 bits
+  std::optional<Decimal> fraction;
+  if (const auto* decimal = constants.empty() ? nullptr : std::get_if<Decimal>(&constants[0].data)) {
+    fraction = rescale(*decimal, std::min(decimal->scale, kDigitsMax));
+  } else if (const auto* whole = constants.empty() ? nullptr : std::get_if<int64_t>(&constants[0].data)) {
+    fraction = decimal_from_int(*whole);
+  } else if (const auto* real = constants.empty() ? nullptr : std::get_if<double>(&constants[0].data)) {
+    fraction = decimal_from_double(*real);
+    if (fraction) fraction = rescale(*fraction, std::min(fraction->scale, kDigitsMax));
+  }
+  if (fraction && compare(*fraction, {0, 0}) >= 0 && compare(*fraction, {1, 0}) <= 0) return *fraction;
+  return fail(ErrorCode::kInvalid, "the second argument of approx_percentile is not a number from 0 to 1", {},
+              "The 95th percentile is approx_percentile(x, 0.95).");
+}
+
+// string_agg's second argument; NULL stands for no separator, as in PostgreSQL.
+Result<std::string> separator_of(std::span<const Value> constants) {
+  if (!constants.empty() && constants[0].is_null()) return std::string();
+  if (const auto* text = constants.empty() ? nullptr : std::get_if<std::string>(&constants[0].data)) {
+    return *text;
+  }
+  return fail(ErrorCode::kInvalid, "the second argument of string_agg is not a constant text", {},
+              "It stands between the values: string_agg(page, ', ').");
+}
+
+Result<MadeAggregate> make_list_of(std::string_view name, const Type& argument,
+                                   const AggregateOptions& options) {
+  ListOptions list{.distinct = options.distinct, .order = options.order};
+  if (name == "string_agg") {
+    list.form = ListForm::kText;
+    WRACKLINE_ASSIGN(list.separator, separator_of(options.constants));
+  }
+  return make_list(argument, std::move(list));
+}
+
+// Null: there is no such aggregate of this type.
+Result<MadeAggregate> make_known(const Known& known, const Type* argument, const AggregateOptions& options) {
+  if (known.family == Family::kCount) return make_count(argument, options.distinct);
+  if (argument == nullptr) return MadeAggregate();
+  switch (known.family) {
+    case Family::kSum:
+      return make_sum(*argument, options.distinct);
+    case Family::kMean:
+      return make_mean(*argument, options.distinct);
+    case Family::kExtreme:
+      return make_extreme(*argument, known.name == "max");
+    case Family::kSpread:
+      return make_spread(known.name, *argument, options.distinct);
+    case Family::kVerdict:
+      return make_verdict(known.name, *argument);
+    case Family::kEdge:
+      return make_edge(*argument, known.name == "last");
+    case Family::kDistinctEstimate:
+      return make_distinct_estimate(*argument);
+    case Family::kPercentile: {
+      WRACKLINE_ASSIGN(const Decimal fraction, fraction_of(options.constants));
+      return make_percentile(*argument, fraction);
+    }
+    case Family::kList:
+      return make_list_of(known.name, *argument, options);
+    case Family::kCount:
+      break;
+  }
+  return MadeAggregate();
+}
+
+// DISTINCT and ORDER BY where they mean something; a call that they cannot change is the call without them.
+Status check_options(const Known& known, const AggregateOptions& options) {
+  if (options.distinct && (known.family == Family::kEdge || known.family == Family::kPercentile)) {
+    return fail(ErrorCode::kUnsupported, format("DISTINCT in {} is not supported", known.name), {},
+                known.family == Family::kEdge ? "It would not change the result: leave it out."
+                                              : "Leave it out, or group by the value too.");
+  }
+  if (!options.order.empty() && known.family == Family::kEdge) {
+    return fail(ErrorCode::kUnsupported, format("ORDER BY in {} is not supported", known.name), {},
+                format("{} goes by event time, then partition and offset.", known.name));
+  }
+  const auto is_json = [](const SortKey& key) { return key.type.kind == TypeKind::kJson; };
+  if (known.family == Family::kList && std::ranges::any_of(options.order, is_json)) {
+    return fail(ErrorCode::kUnsupported, "ordering by jsonb is not supported", {},
+                "Order by a field of it: x ->> 'name'.");
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const Aggregate>> make_aggregate(std::string_view name, const Type* argument) {
-  if (name == "count") return std::make_shared<Count>();
-  if (!is_aggregate(name)) {
-    const std::string nearest = nearest_name(name, kNames);
-    return fail(
-        ErrorCode::kUnsupported, format("aggregate \"{}\" is not offered", name), {},
-        nearest.empty() ? "Offered: avg, count, max, min, sum." : format("Did you mean \"{}\"?", nearest));
-  }
-  Made made;
-  if (argument != nullptr) {
-    made = name == "sum"   ? make_sum(*argument)
-           : name == "avg" ? make_mean(*argument)
-           : name == "min" ? make_extreme<-1>(*argument)
-                           : make_extreme<1>(*argument);
-  }
+Result<MadeAggregate> make_aggregate(std::string_view name, const Type* argument,
+                                     const AggregateOptions& options) {
+  const auto* known = std::ranges::find(kKnown, name, &Known::name);
+  if (known == kKnown.end()) return unknown_aggregate(name);
+  WRACKLINE_TRY(check_options(*known, options));
+  WRACKLINE_ASSIGN(MadeAggregate made, make_known(*known, argument, options));
   if (made != nullptr) return made;
   const std::string given = argument == nullptr ? "*" : std::string(type_name(type_id(*argument)));
-  return fail(ErrorCode::kUnsupported, format("function {}({}) does not exist", name, given), {},
-              no_aggregate_hint(name, argument));
+  return fail(ErrorCode::kUnsupported,
+              format("function {}({}{}) does not exist", name, options.distinct ? "DISTINCT " : "", given),
+              {}, no_aggregate_hint(*known, argument));
 }
 
 std::vector<std::string_view> aggregate_names() {
-  return {kNames.begin(), kNames.end()};
+  std::vector<std::string_view> names;
+  for (const Known& known : kKnown) names.push_back(known.name);
+  return names;
 }
 
 bool is_aggregate(std::string_view name) {
-  return std::ranges::find(kNames, name) != kNames.end();
+  return std::ranges::find(kKnown, name, &Known::name) != kKnown.end();
+}
+
+bool is_aggregate_elsewhere(std::string_view name) {
+  return std::ranges::find(kElsewhere, name, &Elsewhere::name) != kElsewhere.end();
+}
+
+size_t aggregate_arguments(std::string_view name) {
+  return name == "approx_percentile" || name == "string_agg" ? 2 : 1;
 }
 
 }  // namespace wrackline::expr

@@ -5,10 +5,23 @@
 // that SQL calls equal (1.5 and 1.50, 0 and -0, 1 month and 30 days) min and max keep the same one in any
 // order. Text compares byte by byte, PostgreSQL's "C" collation.
 //
-//   count                                bigint
-//   sum   smallint, integer -> bigint;   bigint, numeric -> numeric;   real, double precision, interval ->
-//   itself avg   integers, numeric -> numeric;  real, double precision -> double precision;   interval ->
-//   itself min, max  every type with an order: numbers, text, date, timestamps, interval -> itself
+//   count, count(DISTINCT)    bigint
+//   sum                       smallint, integer -> bigint;  bigint, numeric -> numeric;  real, double
+//   precision,
+//                             interval -> itself
+//   avg                       integers, numeric -> numeric;  real, double precision -> double precision;
+//                             interval -> itself
+//   min, max                  numbers, text, date, timestamps, interval -> itself
+//   stddev[_samp|_pop],       integers, numeric -> numeric, with PostgreSQL's digits;  real, double precision
+//   -> variance, var_samp|_pop   double precision, correctly rounded bool_and, every, bool_or  boolean first,
+//   last               every type -> itself: the value that is not null of the earliest or latest record,
+//                             by (event time, partition, offset)
+//   approx_count_distinct     bigint; exact up to 384 values, beyond with a standard error of 1.6 %
+//   approx_percentile(x, p)   numbers -> double precision; the value of nearest rank, at most 0.4 % off
+//   string_agg(x, separator)  text
+//   array_agg, jsonb_agg      jsonb: a JSON array. NULLs stay in it, as in PostgreSQL. Both list aggregates
+//   order
+//                             by ORDER BY in the call and then by (event time, partition, offset)
 #pragma once
 
 #include <cstddef>
@@ -22,6 +35,7 @@
 #include "base/error.h"
 #include "data/column.h"
 #include "data/types.h"
+#include "data/value.h"
 #include "expr/expr.h"
 
 namespace wrackline::expr {
@@ -54,6 +68,21 @@ struct AggregateInput {
   const RowOrder* order = nullptr;                // may be null unless needs_row_order()
 };
 
+// An expression of ORDER BY in a call, as PostgreSQL reads it: nulls last unless DESC or NULLS FIRST says so.
+struct SortKey {
+  Type type;
+  bool descending = false;
+  bool nulls_first = false;
+  friend bool operator==(const SortKey&, const SortKey&) = default;
+};
+
+// How a call is written beside its name and its first argument.
+struct AggregateOptions {
+  bool distinct = false;
+  std::vector<SortKey> order = {};
+  std::vector<Value> constants = {};  // the arguments after the first
+};
+
 class Aggregate {
  public:
   virtual ~Aggregate() = default;
@@ -66,6 +95,9 @@ class Aggregate {
   virtual size_t state_bytes() const = 0;
   // True if the result depends on where a record stands: update() then needs AggregateInput::order.
   virtual bool needs_row_order() const { return false; }
+  // How many of AggregateOptions::order update() wants as AggregateInput::sort_keys: all, or none where the
+  // order cannot change the result.
+  virtual size_t sort_key_count() const { return 0; }
 
   // Adds rows[i] of the input to the state of groups[i], for all i.
   // Errors: a row that would take the running result out of its type (a sum(double precision) beyond 1.8e308,
@@ -83,10 +115,15 @@ class Aggregate {
                         Arena& arena) const = 0;
 };
 
-// count(*) has no argument. `argument` is the argument's type. Errors: kUnsupported with a hint naming what
-// there is.
-Result<std::shared_ptr<const Aggregate>> make_aggregate(std::string_view name, const Type* argument);
+// count(*) has no argument. `argument` is the argument's type.
+// Errors: kUnsupported with a hint naming what there is; kInvalid for constants that cannot be.
+Result<std::shared_ptr<const Aggregate>> make_aggregate(std::string_view name, const Type* argument,
+                                                        const AggregateOptions& options = {});
 std::vector<std::string_view> aggregate_names();
 bool is_aggregate(std::string_view name);
+// An aggregate of other systems; make_aggregate says what to write instead.
+bool is_aggregate_elsewhere(std::string_view name);
+// How many arguments a call has; those after the first are constants.
+size_t aggregate_arguments(std::string_view name);
 
 }  // namespace wrackline::expr

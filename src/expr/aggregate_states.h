@@ -87,6 +87,9 @@ struct IntervalSum {
 
 // The order that min and max use. Values that SQL calls equal (1.5 and 1.50, 0 and -0, 30 days and 1 month)
 // still have an order here, so that the result does not depend on which of them came first.
+inline int total_order(uint8_t a, uint8_t b) {
+  return compare_values(a, b);
+}
 inline int total_order(int64_t a, int64_t b) {
   return compare_values(a, b);
 }

@@ -11,114 +11,17 @@
 #include <random>
 
 #include "data/decimal.h"
-#include "data/value.h"
-#include "expr/casts.h"
-#include "expr/type_rules.h"
+#include "expr/aggregate_groups_test.h"
 
 namespace wrackline::expr {
 namespace {
 
-using Made = std::shared_ptr<const Aggregate>;
-
-// Groups of one aggregate, as a window's table would hold them.
-struct Groups {
-  Groups(Made made, size_t groups)
-      : aggregate(std::move(made)), bytes(groups * aggregate->state_bytes() / sizeof(uint64_t)) {}
-  StateRows rows() { return {reinterpret_cast<std::byte*>(bytes.data()), aggregate->state_bytes()}; }
-  void add(std::span<const uint32_t> groups, std::span<const uint32_t> which, const Column* column) {
-    aggregate->update(rows(), groups, which, column, arena, errors);
-  }
-  void add_all(const Column& column) {
-    const std::vector<uint32_t> group(column.size(), 0);
-    std::vector<uint32_t> which(column.size());
-    std::iota(which.begin(), which.end(), 0U);
-    add(group, which, &column);
-  }
-  // The text of each group's result, or the error.
-  std::vector<std::string> results() {
-    std::vector<uint32_t> order(bytes.size() * sizeof(uint64_t) / aggregate->state_bytes());
-    std::iota(order.begin(), order.end(), 0U);
-    Column out;
-    const Status status = aggregate->finish(rows(), order, out, arena);
-    if (!status) return {status.error().message};
-    std::vector<std::string> texts(out.size());
-    for (size_t i = 0; i < out.size(); ++i) {
-      if (out.is_null(i)) {
-        texts[i] = "NULL";
-      } else {
-        append_text(texts[i], out, i);
-      }
-    }
-    return texts;
-  }
-
-  Made aggregate;
-  std::vector<uint64_t> bytes;
-  Arena arena;
-  RowErrors errors;  // of all updates
-};
-
-double result_of(Groups& groups) {
-  const std::vector<uint32_t> order = {0};
-  Column out;
-  EXPECT_TRUE(groups.aggregate->finish(groups.rows(), order, out, groups.arena).has_value());
-  return out.values<double>()[0];
-}
-
-Made make(std::string_view name, const Type& type) {
-  auto made = make_aggregate(name, &type);
-  EXPECT_TRUE(made.has_value()) << name;
-  return *made;
-}
-
-Column column_of(const Type& type, const std::vector<std::string>& texts, Arena& arena) {
-  Column column(type);
-  column.resize(texts.size());
-  for (size_t i = 0; i < texts.size(); ++i) {
-    if (texts[i] == "NULL") {
-      column.set_null(i);
-    } else {
-      set_value(column, i, *parse_literal(texts[i], type), arena);
-    }
-  }
-  return column;
-}
-
-template <class T>
-Column column_of(const Type& type, const std::vector<T>& values) {
-  Column column(type);
-  column.resize(values.size());
-  std::ranges::copy(values, column.values<T>().begin());
-  return column;
-}
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  size_t start = 0;
-  for (size_t end = text.find(at); end != std::string::npos; end = text.find(at, start)) {
-    parts.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  parts.push_back(text.substr(start));
-  return parts;
-}
-
-std::optional<Type> type_named(const std::string& name) {
-  if (name == "numeric(10,2)") return Type{.kind = TypeKind::kNumeric, .precision = 10, .scale = 2};
-  if (name == "int2") return type_of(TypeId::kInt2);
-  if (name == "int4") return type_of(TypeId::kInt4);
-  if (name == "int8") return type_of(TypeId::kInt8);
-  if (name == "numeric") return type_of(TypeId::kNumeric);
-  if (name == "float4") return type_of(TypeId::kFloat4);
-  if (name == "float8") return type_of(TypeId::kFloat8);
-  if (name == "text") return type_of(TypeId::kText);
-  if (name == "date") return type_of(TypeId::kDate);
-  if (name == "timestamp") return type_of(TypeId::kTimestamp);
-  if (name == "timestamptz") return type_of(TypeId::kTimestamptz);
-  if (name == "interval") return type_of(TypeId::kInterval);
-  if (name == "boolean") return type_of(TypeId::kBoolean);
-  if (name == "jsonb") return type_of(TypeId::kJson);
-  return std::nullopt;
+// A root or quotient of doubles: PostgreSQL rounds on the way, so its last digits may differ.
+bool nearly_equal(const std::string& ours, const std::string& theirs) {
+  if (ours == theirs) return true;
+  const double a = std::strtod(ours.c_str(), nullptr);
+  const double b = std::strtod(theirs.c_str(), nullptr);
+  return std::fabs(a - b) <= 1e-14 * std::fabs(b);
 }
 
 TEST(Aggregate, AnswersAsPostgres) {
@@ -131,7 +34,7 @@ TEST(Aggregate, AnswersAsPostgres) {
     const auto type = type_named(fields[1]);
     ASSERT_TRUE(type) << line;
     ++checked;
-    const auto made = make_aggregate(fields[0], &*type);
+    const auto made = make_spelled(fields[0], *type);
     if (!made) {
       EXPECT_EQ(fields[3], "ERROR") << line << "\n" << made.error().to_string();
       continue;
@@ -143,7 +46,7 @@ TEST(Aggregate, AnswersAsPostgres) {
     groups.add_all(column_of(*type, values, groups.arena));
     const std::string result = groups.results()[0];
     // A mean whose sum leaves the type is an error there; here the mean itself is what has to fit.
-    if (fields[3] == "ERROR" && fields[0] == "avg") continue;
+    if (fields[3] == "ERROR" && fields[0].starts_with("avg")) continue;
     if (fields[3] == "ERROR") {
       EXPECT_FALSE(groups.errors.empty()) << line << ' ' << result;
       continue;
@@ -151,9 +54,11 @@ TEST(Aggregate, AnswersAsPostgres) {
     EXPECT_TRUE(groups.errors.empty()) << line << ' ' << groups.errors[0].message;
     const std::string made_type = to_string(groups.aggregate->result_type());
     EXPECT_EQ(made_type.substr(0, made_type.find('(')), fields[3]) << line;
-    EXPECT_EQ(result, fields[4]) << line;
+    const bool rounded =
+        fields[3] == "double precision" && (fields[0].starts_with("stddev") || fields[0].starts_with("var"));
+    EXPECT_TRUE(rounded ? nearly_equal(result, fields[4]) : result == fields[4]) << line << "\n" << result;
   }
-  EXPECT_GT(checked, 500U) << "a test that checks nothing must fail";
+  EXPECT_GT(checked, 3000U) << "a test that checks nothing must fail";
 }
 
 TEST(Aggregate, CountsRowsAndValues) {
@@ -189,6 +94,8 @@ TEST(Aggregate, RefusesWithAHint) {
   EXPECT_EQ(make_aggregate("sum", nullptr).error().hint, "Only count takes *; write sum(column).");
   EXPECT_EQ(make_aggregate("coumt", &text).error().hint, "Did you mean \"count\"?");
   EXPECT_EQ(make_aggregate("stddev", &text).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(make_aggregate("median", &text).error().hint,
+            "Write approx_percentile(x, 0.5), whose error is at most 0.4 % of the result.");
 }
 
 // Integers
@@ -500,6 +407,7 @@ TEST(Aggregate, MergeOfPartsIsUpdateOfAll) {
       Groups all(make(name, type), 1);
       const Column column = column_of(type, values, all.arena);
       all.add_all(column);
+      if (!all.errors.empty()) continue;  // parts may hold what the whole refuses
       for (uint32_t split = 0; split < (1U << values.size()); ++split) {
         Groups parts(make(name, type), 3);
         for (uint32_t row = 0; row < values.size(); ++row) {

@@ -265,6 +265,11 @@ FloatSum::Magnitude FloatSum::magnitude() const {
   return result;
 }
 
+FloatSum::Exact FloatSum::exact() const {
+  const Magnitude sum = magnitude();
+  return {sum.words, sum.exponent, sum.negative};
+}
+
 double FloatSum::result() const {
   if (!is_finite()) return special();
   if ((flags_ & kNotMinusZero) == 0) return -0.0;

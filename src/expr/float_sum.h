@@ -10,6 +10,7 @@
 //          Large Superaccumulators", 2015, for the problem and the measures.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -60,6 +61,13 @@ class FloatSum {
   double result_real() const;
   // The sum divided by `count`, rounded once. Requires: !is_empty(), count > 0.
   double mean(uint64_t count) const;
+  // The exact sum: words * 2^exponent, lowest word first. Requires: is_finite().
+  struct Exact {
+    std::array<uint64_t, 36> words{};
+    int32_t exponent = 0;
+    bool negative = false;
+  };
+  Exact exact() const;
 
  private:
   // flags_
