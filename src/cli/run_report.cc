@@ -107,10 +107,9 @@ std::string source_text(const runtime::SourceReport& source) {
   std::string text;
   if (source.dedup) {
     const DedupStatistics& dedup = *source.dedup;
-    text +=
-        format("dedup of source \"{}\": {} duplicates, {} conflicts, {} past the horizon, {} without an id\n",
-               source.source, with_thousands(dedup.duplicates), with_thousands(dedup.conflicts),
-               with_thousands(dedup.past_horizon), with_thousands(dedup.without_id));
+    text += format("dedup of source \"{}\": duplicate {}, conflict {}, past_horizon {}, without an id {}\n",
+                   source.source, with_thousands(dedup.duplicates), with_thousands(dedup.conflicts),
+                   with_thousands(dedup.past_horizon), with_thousands(dedup.without_id));
     text += format("  ids known: {} at most, in {} bytes; {} now\n",
                    with_thousands(static_cast<int64_t>(dedup.ids_max)),
                    with_thousands(static_cast<int64_t>(dedup.bytes_max)),
