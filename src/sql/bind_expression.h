@@ -42,6 +42,9 @@ class ExpressionBinder {
   Result<expr::ExprPtr> number(const Syntax& syntax) const;
   Result<expr::ExprPtr> call(const Syntax& syntax);
   Result<expr::ExprPtr> aggregate(const Syntax& syntax);
+  Status check_argument_count(const Syntax& syntax) const;
+  Status bind_modifiers(const Syntax& syntax, AggregateCall& made);
+  Result<Value> constant(const Syntax& syntax, const expr::Expr& expression) const;
   Result<expr::ExprPtr> cast(const Syntax& syntax);
   Result<expr::ExprPtr> truth_test(const Syntax& syntax);
   Result<expr::ExprPtr> like(const Syntax& syntax);

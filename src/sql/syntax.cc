@@ -171,6 +171,7 @@ class StatementReader {
     const std::vector<PgNode> from = node.list("from_clause");
     const PgNode where = node.node("where_clause");
     const std::vector<PgNode> group_by = node.list("group_clause");
+    const PgNode having = node.node("having_clause");
     WRACKLINE_TRY(reader_.finish(node));
     WRACKLINE_TRY(read_from(node, from, into));
     WRACKLINE_TRY(read_items(items, into));
@@ -180,6 +181,9 @@ class StatementReader {
     for (const PgNode& item : group_by) {
       WRACKLINE_ASSIGN(SyntaxPtr key, reader_.expression(item));
       into.group_by.push_back(std::move(key));
+    }
+    if (having) {
+      WRACKLINE_ASSIGN(into.having, reader_.expression(having));
     }
     read_texts(into);
     return {};
@@ -268,7 +272,7 @@ class StatementReader {
                                  std::string(kWindowHint));
     }
     WRACKLINE_ASSIGN(SyntaxPtr call, reader_.call(function));
-    if (call->star || call->filter) {
+    if (call->star || call->filter || call->distinct || !call->sort.empty()) {
       return reader_.unsupported(call->position, "this form of call is not supported in FROM",
                                  std::string(kWindowHint));
     }
@@ -326,12 +330,14 @@ class StatementReader {
     const size_t from = std::min(find_token("from", first, depth), end);
     const size_t where = std::min(find_token("where", from, depth), end);
     const size_t group = std::min(find_token("group", from, depth), end);
+    const size_t having = std::min(find_token("having", from, depth), end);
     into.group_position =
         statement_.tokens[std::min(group < end ? group : from, statement_.tokens.size() - 1)].begin;
     read_item_texts(items_between(first, from, depth), into);
-    if (where < group) into.where_text = text_of({where + 1, group});
-    if (group + 2 > end) return;
-    const std::vector<Range> keys = items_between(group + 2, end, depth);
+    if (where < group) into.where_text = text_of({where + 1, std::min(group, having)});
+    if (having < end) into.having_text = text_of({having + 1, end});
+    if (group + 2 > having) return;
+    const std::vector<Range> keys = items_between(group + 2, having, depth);
     for (size_t i = 0; i < into.group_by.size(); ++i) {
       into.group_by_texts.push_back(i < keys.size() ? text_of(keys[i]) : std::string());
     }

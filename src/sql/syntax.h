@@ -39,7 +39,7 @@ enum class SyntaxKind : uint8_t {
   kBoolean,  // flag
   kNull,
   kOperator,  // text: "+"; one or two args
-  kCall,      // text: "sum"; args; star: count(*); filter
+  kCall,      // text: "sum"; args; star: count(*); filter; distinct; sort
   kCast,      // args[0] to type
   kAnd,
   kOr,
@@ -60,6 +60,12 @@ enum class SyntaxKind : uint8_t {
   kNullIf,
 };
 
+// How an expression of ORDER BY sorts; nulls_first as written, or what PostgreSQL takes then.
+struct SortDirection {
+  bool descending = false;
+  bool nulls_first = false;
+};
+
 struct Syntax {
   SyntaxKind kind = SyntaxKind::kNull;
   size_t position = 0;
@@ -68,6 +74,9 @@ struct Syntax {
   TypeSyntax type;
   std::vector<std::unique_ptr<Syntax>> args;
   std::unique_ptr<Syntax> filter;
+  std::vector<std::unique_ptr<Syntax>> sort;  // ORDER BY in a call
+  std::vector<SortDirection> sort_directions;
+  bool distinct = false;
   bool flag = false;
   bool negated = false;
   bool star = false;
@@ -116,6 +125,8 @@ struct CreateView {
   std::string where_text;
   std::vector<SyntaxPtr> group_by;
   std::vector<std::string> group_by_texts;
+  SyntaxPtr having;  // or null
+  std::string having_text;
   size_t group_position = 0;  // of GROUP BY, or of FROM if there is none
 };
 

@@ -53,6 +53,7 @@ class SyntaxReader {
   Result<SyntaxPtr> min_max(PgNode node) const;
   Result<SyntaxPtr> cast(PgNode node) const;
   Status read_args(const std::vector<PgNode>& nodes, Syntax& into) const;
+  Status read_sort(const std::vector<PgNode>& nodes, Syntax& into) const;
 
   const JobText& text_;
   const Statement& statement_;
