@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "wrackline/delay_histogram.h"
+#include "wrackline/delay_producers.h"
 #include "wrackline/time.h"
 
 namespace wrackline {
@@ -142,11 +143,21 @@ struct DelaySummary {
 // Something about the clocks that a person should look at.
 struct Finding {
   enum class Kind : uint8_t {
-    kWrongUnit,   // timestamps whose magnitude fits another unit
-    kTimeZone,    // delays within two minutes of a whole number of hours: probably a time-zone fault
-    kClockAhead,  // a clock that is proven to run ahead
-    kFuture,      // records beyond max_future_skew: they do not move the watermark
-    kFarBehind,   // records beyond warn_behind
+    kWrongUnit,        // timestamps whose magnitude fits another unit
+    kTimeZone,         // delays within two minutes of a whole number of hours: probably a time-zone fault
+    kClockAhead,       // a clock that is proven to run ahead
+    kFuture,           // records beyond max_future_skew: they do not move the watermark
+    kFarBehind,        // records beyond warn_behind
+    kLostCentury,      // stamped 100 or 1900 years early: a year without its century
+    kStuckClock,       // event time stands still while records go on arriving
+    kClockDrift,       // a clock that runs fast or slow
+    kOfflineMode,      // records that were stored and sent later, in order: bursts of old records
+    kRegimeChange,     // the distribution of delays changed for good
+    kRepeats,          // records that repeat earlier ones
+    kNoArrival,        // no record has an arrival time: what can be said comes from order alone
+    kUnsortedArrival,  // arrival times go back in the order of the records
+    kMixedUnits,       // timestamps of several units in one column
+    kConstantTimes,    // every event time, or every arrival time, is the same
   };
   Kind kind = Kind::kFuture;
   std::string partition;  // empty: found over all
@@ -158,6 +169,52 @@ struct Finding {
 };
 std::string_view to_string(Finding::Kind kind);  // "wrong_unit" ...
 
+// The delays of the records that arrived within one interval.
+struct DelayInterval {
+  int64_t start_us = 0;  // arrival time
+  int64_t records = 0;
+  int64_t negative = 0;
+  int64_t future = 0;
+  // Quantiles are upper edges of histogram buckets, at most 0.8 % too great; min and max are exact.
+  int64_t min_us = 0;
+  int64_t p5_us = 0;
+  int64_t p50_us = 0;
+  int64_t p95_us = 0;
+  int64_t p99_us = 0;
+  int64_t max_us = 0;
+  int64_t disorder_p50_us = 0;
+  int64_t disorder_p99_us = 0;
+  int64_t disorder_max_us = 0;
+};
+
+// A time from which on delays come from another distribution than before.
+struct RegimeChange {
+  struct Side {
+    int64_t p5_us = 0;
+    int64_t p50_us = 0;
+    int64_t p95_us = 0;
+  };
+  int64_t at_us = 0;  // start of the first interval of the new regime
+  Side before;
+  Side after;
+  double distance = 0;   // Kolmogorov-Smirnov distance of the two sides, from 0 to 1
+  int64_t shift_us = 0;  // of the floor (p5), after minus before
+  bool floor = false;    // found by the floor: a path or a clock changed, not its load
+  std::string text;
+};
+
+struct DelaySeries {
+  int64_t width_us = 0;                  // of an interval; 0: no record has an arrival time
+  std::vector<DelayInterval> intervals;  // ascending, empty ones left out, at most 400
+  std::vector<RegimeChange> changes;     // ascending
+};
+
+// Records that repeat earlier ones and are in no figure.
+struct Repeats {
+  int64_t records = 0;
+  double share = 0;  // of all that were read
+};
+
 struct ProfileReport {
   DelaySummary all;
   // In the order in which they were named; those without records are left out.
@@ -166,6 +223,9 @@ struct ProfileReport {
   // The step of the clocks: the greatest common divisor of sampled delays.
   int64_t resolution_us = 1;
   Duration max_future_skew;
+  DelaySeries series;
+  std::optional<ProducersReport> producers;  // when the caller tracked them
+  std::optional<Repeats> repeats;            // when the caller left repeats out
 };
 
 class DelayProfile {

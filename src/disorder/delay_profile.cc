@@ -30,6 +30,26 @@ std::string_view to_string(Finding::Kind kind) {
       return "future";
     case Finding::Kind::kFarBehind:
       return "far_behind";
+    case Finding::Kind::kLostCentury:
+      return "lost_century";
+    case Finding::Kind::kStuckClock:
+      return "stuck_clock";
+    case Finding::Kind::kClockDrift:
+      return "clock_drift";
+    case Finding::Kind::kOfflineMode:
+      return "offline_mode";
+    case Finding::Kind::kRegimeChange:
+      return "regime_change";
+    case Finding::Kind::kRepeats:
+      return "repeats";
+    case Finding::Kind::kNoArrival:
+      return "no_arrival";
+    case Finding::Kind::kUnsortedArrival:
+      return "unsorted_arrival";
+    case Finding::Kind::kMixedUnits:
+      return "mixed_units";
+    case Finding::Kind::kConstantTimes:
+      return "constant_times";
   }
   return "future";
 }

@@ -34,9 +34,6 @@ std::optional<int64_t> corrected(int64_t event_us, const Correction& correction)
   return product;
 }
 
-std::string records_text(int64_t records) {
-  return records == 1 ? std::string("1 record") : with_thousands(records) + " records";
-}
 std::string are_or_is(int64_t records) {
   return records == 1 ? "is" : "are";
 }
@@ -63,11 +60,6 @@ std::optional<TimeUnit> unit_that_fits(std::string_view declared, int64_t event_
   return fits == unit ? std::nullopt : fits;
 }
 
-// Beyond some years, days mean nothing to a reader.
-std::string span_words(int64_t micros) {
-  return std::abs(micros) > 2 * kYear ? short_span(micros) : span_text(micros);
-}
-
 std::string_view unit_word(TimeUnit unit) {
   switch (unit) {
     case TimeUnit::kSeconds:
@@ -83,6 +75,15 @@ std::string_view unit_word(TimeUnit unit) {
 }
 
 }  // namespace
+
+std::string records_text(int64_t records) {
+  return records == 1 ? std::string("1 record") : with_thousands(records) + " records";
+}
+
+// Beyond some years, days mean nothing to a reader.
+std::string span_words(int64_t micros) {
+  return micros == kMicrosMin || std::abs(micros) > 2 * kYear ? short_span(micros) : span_text(micros);
+}
 
 void UnitSuspicion::look(std::span<const int64_t> event_us, std::span<const int64_t> arrival_us,
                          std::span<const uint8_t> has_arrival) {

@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "disorder/partition_groups.h"
@@ -66,6 +68,62 @@ class ZoneSuspicion {
   };
   std::array<Hour, 2 * kHoursMax + 1> hours_;
 };
+
+// Watches the order of records for what clocks and senders do to it: stores that are emptied later, times
+// that stand still or go back, centuries that got lost, records that come twice.
+class OrderSuspicion {
+ public:
+  // `late_us`: delays beyond it are old enough to have been stored. See kStoredTimes.
+  explicit OrderSuspicion(int64_t late_us) : late_us_(late_us) {}
+  static constexpr int64_t kStoredTimes = 10;  // of the median delay
+  // One partition's records in order, has_arrival filled.
+  void look(const PartitionRun& run);
+  // All records in logged order.
+  void look(const LogRows& rows);
+  void report(const std::vector<std::string>& names, const ProfileReport& report,
+              std::vector<Finding>& findings) const;
+  // The records of the bursts in which stored records were sent.
+  int64_t stored_records() const { return stored_records_; }
+
+ private:
+  // Consecutive old records of one partition whose event times do not fall while their delays do.
+  struct Burst {
+    int64_t records = 0;
+    int64_t first_delay_us = 0;
+    int64_t last_delay_us = 0;
+    int64_t last_event_us = kMicrosMin;
+  };
+  void close(PartitionId partition, Burst& burst);
+  void look_for_repeats(const LogRows& rows);
+
+  int64_t late_us_;
+  std::vector<Burst> open_;  // by partition
+  int64_t bursts_ = 0;
+  int64_t stored_records_ = 0;
+  int64_t longest_delay_us_ = 0;
+  int64_t most_in_burst_ = 0;
+  std::map<PartitionId, int64_t> stored_by_partition_;
+  std::map<int64_t, std::pair<int64_t, TimedRecord>> lost_years_;  // years -> records, an example
+  int64_t rows_ = 0;
+  int64_t backward_ = 0;  // arrivals before the greatest so far
+  int64_t backward_most_us_ = 0;
+  int64_t max_arrival_us_ = kMicrosMin;
+  int64_t first_event_us_ = 0;
+  int64_t first_arrival_us_ = 0;
+  bool events_vary_ = false;
+  bool arrivals_vary_ = false;
+  int64_t arrivals_ = 0;
+  std::unordered_set<uint64_t> sampled_;  // hashes of one in 64 (partition, event, arrival)
+  int64_t sampled_records_ = 0;
+  int64_t sampled_repeats_ = 0;
+};
+
+// Regime changes, no arrival times at all, units that are mixed.
+void add_stream_findings(const ProfileReport& report, std::vector<Finding>& findings);
+
+// "12 records"; a span for people, in years when days would mean nothing.
+std::string records_text(int64_t records);
+std::string span_words(int64_t micros);
 
 // Adds what the summaries themselves show. Requires: `report` is otherwise complete; `far_behind` records
 // arrived later than options.warn_behind.

@@ -23,6 +23,16 @@ namespace {
 
 constexpr size_t kStageBelow = 512;  // rows; smaller batches are collected before they are packed
 
+// The delay from which on a record may have been stored before it was sent.
+int64_t stored_from(const DelayHistogram& delay) {
+  if (delay.empty()) return 0;
+  const int64_t median = delay.rank_upper((delay.count() + 1) / 2);
+  int64_t from = 0;
+  if (__builtin_mul_overflow(std::max<int64_t>(median, 100'000), OrderSuspicion::kStoredTimes, &from))
+    return 0;
+  return from;
+}
+
 }  // namespace
 
 ProfileCore::ProfileCore(ProfileOptions options)
@@ -249,25 +259,30 @@ std::expected<ProfileCore::Finished, std::string> ProfileCore::finish(const std:
   scans.reserve(partitions_.size());
   for (const PartitionFigures& state : partitions_) scans.emplace_back(state, resolution_us, extra);
   PartitionScan together(together_, resolution_us, extra);
-  ZoneSuspicion zones;
+  Suspicions seen{.zones = {},
+                  .order = OrderSuspicion(stored_from(together_.delay)),
+                  .series = SeriesBuilder(-options_.max_future_skew.micros())};
   const int64_t early = -options_.max_future_skew.micros();
   const auto visit = [&](const PartitionRun& run) {
     scans[run.partition].offer(run, early, any_far_);
-    zones.look(run);
+    seen.zones.look(run);
+    seen.order.look(run);
   };
   auto scanned = log_.scan([&](const LogRows& rows) {
     groups_.add(rows, partitions_.size(), visit);
+    seen.order.look(rows);
+    if (together_.with_arrival > 0) seen.series.add(rows.event_us, rows.delay_us, rows.has_arrival, any_far_);
     if (together_started_) {
       together.offer({0, rows.event_us, rows.delay_us, rows.has_arrival, true}, early, any_far_);
     }
   });
   groups_.flush(visit);
   if (!scanned) return std::unexpected(scanned.error());
-  return assemble(scans, together, zones);
+  return assemble(scans, together, seen);
 }
 
 ProfileCore::Finished ProfileCore::assemble(std::vector<PartitionScan>& scans, PartitionScan& together,
-                                            const ZoneSuspicion& zones) {
+                                            const Suspicions& seen) {
   Finished finished;
   ProfileReport& report = finished.report;
   report.resolution_us = std::max<int64_t>(1, resolution_us_);
@@ -291,8 +306,11 @@ ProfileCore::Finished ProfileCore::assemble(std::vector<PartitionScan>& scans, P
     finished.all_extra = finished.partition_extra.front();
   }
   units_.report(options_.time_unit, report.findings);
-  zones.report(report.resolution_us, names, report.findings);
+  seen.zones.report(report.resolution_us, names, report.findings);
   add_clock_findings(options_, report, together_.far_behind, report.findings);
+  report.series = seen.series.finish();
+  seen.order.report(names, report, report.findings);
+  add_stream_findings(report, report.findings);
   return finished;
 }
 

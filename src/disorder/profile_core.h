@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "disorder/delay_series.h"
 #include "disorder/findings.h"
 #include "disorder/partition_groups.h"
 #include "disorder/profile_scan.h"
@@ -67,7 +68,13 @@ class ProfileCore {
   size_t compute_disorder(std::span<const int64_t> event_us, const int64_t* delay_us, int64_t& max_event_us);
   void sample_resolution(const Block& block);
   void merge_together();
-  Finished assemble(std::vector<PartitionScan>& scans, PartitionScan& together, const ZoneSuspicion& zones);
+  // What the second pass looks for beside quantiles.
+  struct Suspicions {
+    ZoneSuspicion zones;
+    OrderSuspicion order;
+    SeriesBuilder series;
+  };
+  Finished assemble(std::vector<PartitionScan>& scans, PartitionScan& together, const Suspicions& seen);
 
   ProfileOptions options_;
   RecordLog log_;

@@ -1,5 +1,6 @@
 #include "disorder/report_json.h"
 
+#include <cmath>
 #include <iterator>
 #include <optional>
 
@@ -61,6 +62,33 @@ std::string modes_json(const std::vector<DelayMode>& modes) {
   return out;
 }
 
+// Cells of a quarter octave: [lower, upper, count] each, on edges of histogram buckets.
+std::string histogram_json(const DelayHistogram& histogram) {
+  if (histogram.empty()) return "null";
+  const auto cell = [](int64_t value) {
+    const double magnitude = std::abs(static_cast<double>(value));
+    const auto place = static_cast<int64_t>(std::floor(4 * std::log2(1 + magnitude)));
+    return value < 0 ? -1 - place : place;
+  };
+  std::string out = "[";
+  int64_t lower = 0;
+  int64_t upper = 0;
+  uint64_t count = 0;
+  const auto write = [&] {
+    if (count == 0) return;
+    out += format("{}[{},{},{}]", out.size() > 1 ? "," : "", lower, upper, count);
+    count = 0;
+  };
+  for (const DelayHistogram::Bucket& bucket : histogram.buckets()) {
+    if (count > 0 && cell(bucket.lower) != cell(lower)) write();
+    if (count == 0) lower = bucket.lower;
+    upper = bucket.upper;
+    count += bucket.count;
+  }
+  write();
+  return out + "]";
+}
+
 // The members of a summary, without braces.
 std::string summary_members(const DelaySummary& summary) {
   std::string out = format(R"("records":{},"with_arrival":{})", summary.records, summary.with_arrival);
@@ -89,6 +117,8 @@ std::string summary_members(const DelaySummary& summary) {
   } else {
     out += R"(,"delay_confidence":null,"delay_verdict":null,"delay_design_effect":null)";
   }
+  out += format(R"(,"histogram":{{"delay":{},"disorder":{}}})", histogram_json(summary.delay),
+                histogram_json(summary.disorder));
   return out;
 }
 
@@ -107,6 +137,59 @@ std::string findings_json(const std::vector<Finding>& findings) {
   }
   out += ']';
   return out;
+}
+
+std::string change_json(const RegimeChange& change) {
+  const auto side = [](const RegimeChange::Side& of) {
+    return format(R"({{"p5_us":{},"p50_us":{},"p95_us":{}}})", of.p5_us, of.p50_us, of.p95_us);
+  };
+  return format(R"({{"at_us":{},"before":{},"after":{},"distance":{},"shift_us":{},"floor":{},"text":{}}})",
+                change.at_us, side(change.before), side(change.after), change.distance, change.shift_us,
+                change.floor, json_quoted(change.text));
+}
+
+std::string series_json(const DelaySeries& series) {
+  std::string out = format(R"({{"width_us":{},"intervals":[)", series.width_us);
+  for (const DelayInterval& at : series.intervals) {
+    if (out.back() != '[') out += ',';
+    out += format(R"({{"start_us":{},"records":{},"negative":{},"future":{})", at.start_us, at.records,
+                  at.negative, at.future);
+    out += format(R"(,"delay_us":{{"min":{},"p5":{},"p50":{},"p95":{},"p99":{},"max":{}}})", at.min_us,
+                  at.p5_us, at.p50_us, at.p95_us, at.p99_us, at.max_us);
+    out += format(R"(,"disorder_us":{{"p50":{},"p99":{},"max":{}}}}})", at.disorder_p50_us,
+                  at.disorder_p99_us, at.disorder_max_us);
+  }
+  out += R"(],"changes":[)";
+  for (const RegimeChange& change : series.changes) {
+    if (out.back() != '[') out += ',';
+    out += change_json(change);
+  }
+  return out + "]}";
+}
+
+std::string producers_json(const std::optional<ProducersReport>& report) {
+  if (!report) return "null";
+  std::string out = format(
+      R"({{"column":{},"tracked":{},"forgotten_records":{},"count_error_max":{},"floor_median_us":{},"offset_spread_us":{},"list":[)",
+      json_quoted(report->column), report->list.size(), report->forgotten_records, report->count_error_max,
+      number(report->floor_median_us), number(report->offset_spread_us));
+  for (const ProducerSummary& one : report->list) {
+    if (out.back() != '[') out += ',';
+    out += format(R"({{"producer":{},"records":{},"negative":{},"delay_us":{{"min":{},"p50":{},"max":{}}})",
+                  json_quoted(one.producer), one.records, one.negative, one.delay_min_us, one.delay_p50_us,
+                  one.delay_max_us);
+    out += format(R"(,"offset_proven_us":{},"offset_estimated_us":{},"drift_ppm":{})",
+                  number(one.offset_proven_us), number(one.offset_estimated_us),
+                  one.drift_ppm ? format("{}", *one.drift_ppm) : "null");
+    out += format(R"(,"fault":{},"fault_records":{},"text":{}}})",
+                  one.fault == ClockFault::kNone ? "null" : json_quoted(to_string(one.fault)),
+                  one.fault_records, json_quoted(one.text));
+  }
+  return out + "]}";
+}
+
+std::string repeats_json(const std::optional<Repeats>& repeats) {
+  return repeats ? format(R"({{"records":{},"share":{}}})", repeats->records, repeats->share) : "null";
 }
 
 std::string shares_json(const BudgetCounts& counts) {
@@ -164,8 +247,10 @@ std::string profile_to_json(const ProfileReport& report, const RejectedCounts& r
                   summary_members(summary));
     first = false;
   }
-  out += format(R"(],"findings":{},"resolution_us":{},"max_future_skew_us":{}}})",
+  out += format(R"(],"findings":{},"resolution_us":{},"max_future_skew_us":{})",
                 findings_json(report.findings), report.resolution_us, report.max_future_skew.micros());
+  out += format(R"(,"series":{},"producers":{},"repeats":{}}})", series_json(report.series),
+                producers_json(report.producers), repeats_json(report.repeats));
   return out;
 }
 

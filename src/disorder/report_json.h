@@ -5,7 +5,8 @@
 // modes is empty.
 //
 // Profile: {"records","rejected":{reason:n},"all":{...},"partitions":[{"partition",...}],"findings":[...],
-//           "resolution_us","max_future_skew_us"}; `all` and each partition have
+//           "resolution_us","max_future_skew_us","series","producers","repeats"}; `all` and each partition
+//           have
 //   records, with_arrival
 //   delay_us, disorder_us      {min,p50,p95,p99,"p99.9",max}, exact nearest rank
 //   behind {count,share}       strictly behind the running maximum of event time
@@ -15,8 +16,20 @@
 //   verdict {p99,"p99.9"}      "precise" | "estimated" | "bounded" | "insufficient"; of disorder
 //   design_effect {p99,"p99.9"}
 //   delay_confidence, delay_verdict, delay_design_effect: the same of delay
+//   histogram {delay,disorder}: [[lower,upper,count],...] by quarter octaves, exact counts, empty cells left
+//   out
+// series {"width_us","intervals":[{start_us,records,negative,future,"delay_us":{min,p5,p50,p95,p99,max},
+//         "disorder_us":{p50,p99,max}}],"changes":[{at_us,"before":{p5_us,p50_us,p95_us},"after","distance","shift_us",
+//         "floor","text"}]}: by arrival time
+// producers null or
+// {"column","tracked","forgotten_records","count_error_max","floor_median_us","offset_spread_us",
+//         "list":[{producer,records,negative,"delay_us":{min,p50,max},offset_proven_us,offset_estimated_us,drift_ppm,
+//         "fault":null|"wrong_unit"|"lost_century"|"stuck"|"time_zone"|"clock_ahead"|"drift",fault_records,text}]}
+// repeats null or {"records","share"}: copies that were left out
 // Finding: {"kind","partition","records","value_us","unit","text"}
-//          kind: wrong_unit, time_zone, clock_ahead, future, far_behind
+//          kind: wrong_unit, mixed_units, lost_century, time_zone, stuck_clock, clock_ahead, clock_drift,
+//          future, far_behind, offline_mode, regime_change (value_us: when), repeats, no_arrival,
+//          unsorted_arrival, constant_times
 // Budget: {"rule","watermark_delay_us","allowed_lateness_us","predicted":{on_time,corrected,ledgered},
 //          "latency_us":{p50,p99,max,windows,windows_flushed},"state":{windows,bytes,basis},
 //          "per_partition":[{partition,records,watermark_delay_us,allowed_lateness_us,verdict,predicted,counts,

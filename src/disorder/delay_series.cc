@@ -1,0 +1,321 @@
+#include "disorder/delay_series.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/text.h"
+#include "data/time_text.h"
+#include "disorder/findings.h"
+#include "disorder/kernels.h"
+#include "disorder/running_max.h"
+
+namespace wrackline::disorder {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000;
+// Each divides the next one, so that merging neighbours is exact.
+constexpr std::array<int64_t, 12> kWidths = {kSecond,           10 * kSecond,       60 * kSecond,
+                                             600 * kSecond,     3600 * kSecond,     21600 * kSecond,
+                                             86400 * kSecond,   604800 * kSecond,   2419200 * kSecond,
+                                             4838400 * kSecond, 29030400 * kSecond, 290304000 * kSecond};
+constexpr size_t kIntervalsMost = 1024;
+constexpr size_t kIntervalsShown = 400;
+
+// Change points.
+constexpr size_t kSideIntervals = 14;  // on each side of a candidate
+constexpr size_t kSideIntervalsMin = 3;
+constexpr size_t kShapeIntervalsMin = 7;
+constexpr uint64_t kValuesPerInterval = 20;
+constexpr size_t kValuesMin = 20;        // on each side
+constexpr double kFloorDistance = 0.35;  // so much of one side lies below the other side's floor
+constexpr double kFloorQuantile = 0.02;  // what counts as the floor
+constexpr double kFloorDecades = 9;      // -log10 of the chance of that by luck
+constexpr double kShapeDistance = 0.75;
+
+int64_t next_width(int64_t width_us) {
+  const auto at = std::ranges::upper_bound(kWidths, width_us);
+  return at == kWidths.end() ? 2 * width_us : *at;
+}
+
+// At most 20 values that stand for an interval: order statistics at equal distances, the ends among them.
+std::vector<int64_t> sample_of(const DelayHistogram& histogram) {
+  std::vector<int64_t> values;
+  const uint64_t count = histogram.count();
+  if (count == 0) return values;
+  const uint64_t taken = std::min(count, kValuesPerInterval);
+  for (uint64_t i = 0; i < taken; ++i) {
+    const uint64_t rank = taken == 1 ? 1 : 1 + i * (count - 1) / (taken - 1);
+    values.push_back(histogram.rank_lower(rank));
+  }
+  return values;
+}
+
+struct Sides {
+  std::vector<int64_t> before;  // sorted
+  std::vector<int64_t> after;
+};
+
+int64_t quantile_of(const std::vector<int64_t>& sorted, double p) {
+  const auto at = static_cast<size_t>(p * static_cast<double>(sorted.size()));
+  return sorted[std::min(at, sorted.size() - 1)];
+}
+
+double share_below(const std::vector<int64_t>& sorted, int64_t value) {
+  return static_cast<double>(std::ranges::lower_bound(sorted, value) - sorted.begin()) /
+         static_cast<double>(sorted.size());
+}
+
+double ks_distance(const Sides& sides) {
+  double most = 0;
+  for (const auto* values : {&sides.before, &sides.after}) {
+    for (const int64_t value : *values) {
+      const auto upto = [&](const std::vector<int64_t>& sorted) {
+        return static_cast<double>(std::ranges::upper_bound(sorted, value) - sorted.begin()) /
+               static_cast<double>(sorted.size());
+      };
+      most = std::max(most, std::abs(upto(sides.before) - upto(sides.after)));
+    }
+  }
+  return most;
+}
+
+// -log10 of the probability that all `below` low values of two mixed samples fall into the one of size n by
+// chance (Fisher's exact test with an empty cell).
+double decades_by_chance(size_t n, size_t m, size_t below) {
+  const auto choose = [](double a, double b) {
+    return std::lgamma(a + 1) - std::lgamma(b + 1) - std::lgamma(a - b + 1);
+  };
+  const auto k = static_cast<double>(below);
+  return (choose(static_cast<double>(n + m), k) - choose(static_cast<double>(n), k)) / std::log(10.0);
+}
+
+struct FloorStep {
+  double distance = 0;
+  double decades = 0;
+};
+
+// How much of one side lies below the other side's floor, the greater of both ways.
+FloorStep floor_step(const Sides& sides) {
+  FloorStep best;
+  for (const bool swap : {false, true}) {
+    const auto& low = swap ? sides.after : sides.before;
+    const auto& high = swap ? sides.before : sides.after;
+    const int64_t floor = quantile_of(high, kFloorQuantile);
+    const double below = share_below(low, floor);
+    const double distance = below - share_below(high, floor);
+    if (distance <= best.distance) continue;
+    const auto count = static_cast<size_t>(below * static_cast<double>(low.size()) + 0.5);
+    best = {distance, decades_by_chance(low.size(), high.size(), count)};
+  }
+  return best;
+}
+
+struct Candidate {
+  size_t at = 0;  // index of the first interval after it
+  double strength = 0;
+  bool floor = false;
+};
+
+class ChangeFinder {
+ public:
+  ChangeFinder(const std::map<int64_t, SeriesBuilder::Interval>& intervals, int64_t width_us)
+      : width_us_(width_us) {
+    for (const auto& [index, interval] : intervals) {
+      if (interval.delay.empty()) continue;
+      starts_.push_back(index);
+      samples_.push_back(sample_of(interval.delay));
+    }
+  }
+
+  std::vector<RegimeChange> find() const {
+    std::vector<Candidate> floors;
+    std::vector<Candidate> shapes;
+    for (size_t at = kSideIntervalsMin; at + kSideIntervalsMin <= samples_.size(); ++at) {
+      const Sides both = sides(at);
+      if (both.before.size() < kValuesMin || both.after.size() < kValuesMin) continue;
+      const FloorStep floor = floor_step(both);
+      if (floor.distance >= kFloorDistance && floor.decades >= kFloorDecades)
+        floors.push_back({at, floor.decades, true});
+      if (at < kShapeIntervalsMin || at + kShapeIntervalsMin > samples_.size()) continue;
+      const double distance = ks_distance(both);
+      if (distance >= kShapeDistance) shapes.push_back({at, distance, false});
+    }
+    std::vector<Candidate> kept = strongest(floors, {});
+    kept = strongest(shapes, kept);
+    std::ranges::sort(kept, {}, &Candidate::at);
+    std::vector<RegimeChange> changes;
+    for (const Candidate& candidate : kept) changes.push_back(describe(candidate));
+    return changes;
+  }
+
+ private:
+  Sides sides(size_t at) const {
+    Sides both;
+    for (size_t i = at - std::min(at, kSideIntervals); i < at; ++i) append(both.before, samples_[i]);
+    for (size_t i = at; i < std::min(at + kSideIntervals, samples_.size()); ++i)
+      append(both.after, samples_[i]);
+    std::ranges::sort(both.before);
+    std::ranges::sort(both.after);
+    return both;
+  }
+  static void append(std::vector<int64_t>& to, const std::vector<int64_t>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  }
+  // Of candidates closer than one side to each other the strongest, and none that close to one of `taken`.
+  static std::vector<Candidate> strongest(std::vector<Candidate> from, std::vector<Candidate> taken) {
+    std::ranges::stable_sort(from, std::greater<>(), &Candidate::strength);
+    for (const Candidate& candidate : from) {
+      const bool clear = std::ranges::all_of(taken, [&](const Candidate& other) {
+        return (candidate.at > other.at ? candidate.at - other.at : other.at - candidate.at) > kSideIntervals;
+      });
+      if (clear) taken.push_back(candidate);
+    }
+    return taken;
+  }
+  RegimeChange describe(const Candidate& candidate) const {
+    const Sides both = sides(candidate.at);
+    const auto side = [](const std::vector<int64_t>& sorted) {
+      return RegimeChange::Side{quantile_of(sorted, 0.05), quantile_of(sorted, 0.5),
+                                quantile_of(sorted, 0.95)};
+    };
+    RegimeChange change;
+    change.at_us = starts_[candidate.at] * width_us_;
+    change.before = side(both.before);
+    change.after = side(both.after);
+    change.distance = ks_distance(both);
+    change.floor = candidate.floor;
+    change.shift_us = saturating_subtract(change.after.p5_us, change.before.p5_us);
+    if (candidate.floor) {
+      change.text = format("the floor of delay {} from {} to {} at {}", change.shift_us < 0 ? "fell" : "rose",
+                           span_words(change.before.p5_us), span_words(change.after.p5_us),
+                           timestamp_text(change.at_us));
+    } else {
+      change.text =
+          format("delays changed at {}: their median went from {} to {}", timestamp_text(change.at_us),
+                 span_words(change.before.p50_us), span_words(change.after.p50_us));
+    }
+    return change;
+  }
+
+  int64_t width_us_;
+  std::vector<int64_t> starts_;
+  std::vector<std::vector<int64_t>> samples_;
+};
+
+DelayInterval interval_of(int64_t start_us, const SeriesBuilder::Interval& from) {
+  DelayInterval interval;
+  interval.start_us = start_us;
+  interval.future = from.future;
+  const uint64_t count = from.delay.count();
+  interval.records = static_cast<int64_t>(count);
+  interval.negative = static_cast<int64_t>(from.delay.count_at_most(-1));
+  interval.min_us = from.delay.min();
+  interval.p5_us = from.delay.rank_upper(nearest_rank(count, 50));
+  interval.p50_us = from.delay.rank_upper(nearest_rank(count, 500));
+  interval.p95_us = from.delay.rank_upper(nearest_rank(count, 950));
+  interval.p99_us = from.delay.rank_upper(nearest_rank(count, 990));
+  interval.max_us = from.delay.max();
+  if (from.disorder.empty()) return interval;
+  interval.disorder_p50_us = from.disorder.rank_upper(nearest_rank(from.disorder.count(), 500));
+  interval.disorder_p99_us = from.disorder.rank_upper(nearest_rank(from.disorder.count(), 990));
+  interval.disorder_max_us = from.disorder.max();
+  return interval;
+}
+
+}  // namespace
+
+SeriesBuilder::Interval& SeriesBuilder::at(int64_t arrival_us) {
+  const int64_t index = floor_divide(arrival_us, width_us_);
+  if (current_ != nullptr && index == current_index_) return *current_;
+  current_ = &intervals_[index];
+  current_index_ = index;
+  if (intervals_.size() > kIntervalsMost) {
+    widen();
+    return at(arrival_us);
+  }
+  return *current_;
+}
+
+void SeriesBuilder::widen() {
+  widen_to(next_width(width_us_));
+}
+
+void SeriesBuilder::widen_to(int64_t width_us) {
+  if (width_us <= width_us_) return;
+  const int64_t times = width_us / width_us_;
+  std::map<int64_t, Interval> merged;
+  for (auto& [index, interval] : intervals_) {
+    Interval& into = merged[floor_divide(index, times)];
+    if (into.delay.empty() && into.disorder.empty()) {
+      into = std::move(interval);
+      continue;
+    }
+    into.delay.merge(interval.delay);
+    into.disorder.merge(interval.disorder);
+    into.future += interval.future;
+  }
+  intervals_ = std::move(merged);
+  width_us_ = width_us;
+  current_ = nullptr;
+}
+
+void SeriesBuilder::add_interval(int64_t start_us, int64_t width_us, const Interval& interval) {
+  widen_to(width_us);
+  Interval& into = at(start_us);
+  into.delay.merge(interval.delay);
+  into.disorder.merge(interval.disorder);
+  into.future += interval.future;
+}
+
+void SeriesBuilder::add(std::span<const int64_t> event_us, std::span<const int64_t> delay_us,
+                        std::span<const uint8_t> has_arrival, bool far) {
+  std::array<int64_t, kLogBlockRows> disorder;
+  const size_t rows = event_us.size();
+  const size_t known = disorder_of(event_us, delay_us.data(), early_us_, far, max_event_us_, disorder.data());
+  const size_t skipped = rows - known;  // records before the first admissible one
+  const bool all = std::ranges::find(has_arrival, uint8_t{0}) == has_arrival.end();
+  size_t from = 0;
+  const auto arrival = [&](size_t row) { return saturating_add(event_us[row], delay_us[row]); };
+  while (from < rows) {
+    if (!all && has_arrival[from] == 0) {
+      ++from;
+      continue;
+    }
+    Interval& interval = at(arrival(from));
+    const int64_t index = current_index_;
+    const int64_t begin_us = index * width_us_;
+    size_t to = from + 1;
+    while (to < rows && (all || has_arrival[to] != 0) &&
+           static_cast<uint64_t>(arrival(to)) - static_cast<uint64_t>(begin_us) <
+               static_cast<uint64_t>(width_us_))
+      ++to;
+    const auto delays = delay_us.subspan(from, to - from);
+    interval.delay.add(delays);
+    interval.future += static_cast<int64_t>(count_below(delays, early_us_));
+    const size_t first = std::max(from, skipped);
+    if (first < to) interval.disorder.add(std::span(disorder).subspan(first - skipped, to - first));
+    from = to;
+  }
+}
+
+DelaySeries SeriesBuilder::finish() const {
+  DelaySeries series;
+  if (intervals_.empty()) return series;
+  series.changes = find_changes(intervals_, width_us_);
+  SeriesBuilder shown = *this;
+  shown.current_ = nullptr;
+  while (shown.intervals_.size() > kIntervalsShown) shown.widen();
+  series.width_us = shown.width_us_;
+  for (const auto& [index, interval] : shown.intervals_) {
+    if (!interval.delay.empty()) series.intervals.push_back(interval_of(index * shown.width_us_, interval));
+  }
+  return series;
+}
+
+std::vector<RegimeChange> find_changes(const std::map<int64_t, SeriesBuilder::Interval>& intervals,
+                                       int64_t width_us) {
+  return ChangeFinder(intervals, width_us).find();
+}
+
+}  // namespace wrackline::disorder
