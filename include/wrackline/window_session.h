@@ -30,9 +30,11 @@ namespace wrackline {
 // The arithmetic of sessions. Requires of every time given: |t| <= kEventMicrosLimit.
 class SessionRules {
  public:
-  // Requires: 0 < gap <= kEventMicrosLimit, and the same of a longest length.
+  // Requires: gap and longest length are more than nothing. What is greater than any distance between two
+  // times counts as just greater, so that no sum overflows.
   explicit constexpr SessionRules(Duration gap, std::optional<Duration> max_length = std::nullopt)
-      : gap_us_(gap.micros()), max_us_(max_length ? max_length->micros() : 0) {}
+      : gap_us_(std::min(gap.micros(), 2 * kEventMicrosLimit + 1)),
+        max_us_(max_length ? std::min(max_length->micros(), 2 * kEventMicrosLimit) : 0) {}
 
   constexpr Duration gap() const { return Duration(gap_us_); }
   // Where a session whose last event is at `last_us` ends.

@@ -235,6 +235,25 @@ TEST(SessionAggregate, AValueThatASumCannotHoldIsLeftOutAndLedgered) {
   EXPECT_TRUE(harness.view().balance().balanced());
 }
 
+TEST(SessionAggregate, AGapGreaterThanAllTimeIsOneSession) {
+  SessionHarness harness({.gap_us = kMicrosMax, .lateness_us = kMicrosMax});
+  play(harness, {{"a", -kEventMicrosLimit}, {"a", kEventMicrosLimit}, {"a", 0}});
+  harness.end();
+  EXPECT_THAT(harness.upserts.rows(),
+              ElementsAre(SessionRow{"a", -kEventMicrosLimit, 3 * kEventMicrosLimit + 1, 3, 3}));
+}
+
+TEST(SessionAggregate, AKeyWithManyLiveSessionsIsSearchedFromTheNewest) {
+  SessionHarness harness({.gap_us = 10, .lateness_us = 1000000});
+  std::vector<SessionRecord> records;
+  for (int64_t i = 0; i < 5000; ++i) records.push_back({"a", i * 15});
+  harness.tick(records);
+  EXPECT_EQ(harness.view().live_windows(), 5000U);
+  harness.tick({{"a", 7}, {"a", 49995}});
+  harness.end();
+  EXPECT_EQ(harness.upserts.rows().size(), 4999U);
+}
+
 TEST(SessionAggregate, KeysThatAreGoneLeaveTheTable) {
   SessionHarness harness({.gap_us = 10});
   size_t most = 0;

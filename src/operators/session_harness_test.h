@@ -135,6 +135,7 @@ struct SessionTest {
   std::optional<EarlyOptions> early = std::nullopt;
   int64_t having_count = 0;  // only sessions with more records than that
   size_t partitions = 1;
+  bool has_key = true;
   bool huge_values = false;  // double precision, in units of 1e308
 };
 
@@ -149,23 +150,27 @@ class SessionHarness : public ChangeConsumer {
     value_ = expr::make_column(1, value, 0);
     outputs_.push_back(expr::make_column(0, Type::timestamptz(), 0));
     outputs_.push_back(expr::make_column(1, Type::timestamptz(), 0));
-    outputs_.push_back(expr::make_column(2, Type::text(), 0));
-    outputs_.push_back(expr::make_column(3, count_->result_type(), 0));
-    outputs_.push_back(expr::make_column(4, sum_->result_type(), 0));
+    const size_t count_at = test.has_key ? 3 : 2;
+    outputs_.push_back(test.has_key ? expr::make_column(2, Type::text(), 0) : expr::make_null(0));
+    if (!test.has_key) outputs_.back() = expr::settle_unknown(std::move(outputs_.back()));
+    outputs_.push_back(expr::make_column(count_at, count_->result_type(), 0));
+    outputs_.push_back(expr::make_column(count_at + 1, sum_->result_type(), 0));
     ViewOptions options;
     options.view = "v";
     options.source = "s";
     std::optional<Duration> horizon;
     if (test.horizon_us) horizon = Duration(*test.horizon_us);
     options.router = LateRouter({test.policy, Duration(test.lateness_us), horizon});
-    options.keys = {key_.get()};
-    options.key_names = {"key"};
+    if (test.has_key) {
+      options.keys = {key_.get()};
+      options.key_names = {"key"};
+    }
     options.aggregates = {{count_, nullptr, nullptr}, {sum_, value_.get(), nullptr}};
     for (const auto& output : outputs_) options.outputs.push_back(output.get());
     options.early = test.early;
     options.wants_retractions = true;
     if (test.having_count > 0) {
-      having_ = more_than(test.having_count);
+      having_ = more_than(count_at, test.having_count);
       options.having = having_.get();
     }
     SessionOptions sessions{Duration(test.gap_us), std::nullopt};
@@ -233,10 +238,10 @@ class SessionHarness : public ChangeConsumer {
   std::vector<int64_t> watermarks;  // before each record pushed
 
  private:
-  // count > limit, over the inputs of HAVING.
-  static expr::ExprPtr more_than(int64_t limit) {
+  // count > limit, over the inputs of HAVING, of which the count is at `count_at`.
+  static expr::ExprPtr more_than(size_t count_at, int64_t limit) {
     std::vector<expr::ExprPtr> args;
-    args.push_back(expr::make_column(3, Type::bigint(), 0));
+    args.push_back(expr::make_column(count_at, Type::bigint(), 0));
     args.push_back(expr::make_literal({Type::bigint(), limit}, 0));
     return expr::make_call(">", std::move(args), 0).value();
   }

@@ -31,7 +31,8 @@ Stream random_stream(uint32_t seed) {
   if (pick(0, 3) == 0) stream.test.early = EarlyOptions{.every = micros(pick(1, 30))};
   if (pick(0, 4) == 0) stream.test.having_count = pick(1, 3);
   stream.test.partitions = static_cast<size_t>(pick(1, 3));
-  const int64_t keys = pick(1, 4);
+  stream.test.has_key = pick(0, 7) != 0;
+  const int64_t keys = stream.test.has_key ? pick(1, 4) : 1;
   int64_t clock = pick(-200, 200);
   for (int i = 0; i < 250; ++i) {
     clock += pick(0, 12 / keys);
@@ -39,6 +40,9 @@ Stream random_stream(uint32_t seed) {
         {std::string(1, static_cast<char>('a' + pick(0, keys - 1))),
          clock - (pick(0, 9) < 8 ? pick(0, 8) : pick(0, 120)), pick(-5, 5),
          static_cast<PartitionIndex>(pick(0, static_cast<int64_t>(stream.test.partitions) - 1))});
+  }
+  if (!stream.test.has_key) {
+    for (SessionRecord& record : stream.records) record.key = "(null)";
   }
   return stream;
 }

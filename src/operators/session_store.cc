@@ -25,14 +25,11 @@ SessionStore::SessionStore(const ViewOptions& options, const SessionOptions& ses
       router_(options.router),
       tracks_changes_(options.early.has_value()),
       stride_(sizeof(Session) + grouping.state_bytes()),
-      bucket_us_(std::max<int64_t>(1, sessions.gap.micros() / kBucketsPerGap)),
+      bucket_us_(std::max<int64_t>(1, rules_.gap().micros() / kBucketsPerGap)),
       keys_(grouping.codec().shape(), sizeof(Ghost)) {
   static_assert(sizeof(Session) == 40);
-  WRACKLINE_CHECK(sessions.gap.micros() > 0 && sessions.gap.micros() <= kEventMicrosLimit,
-                  "the parser refuses other gaps");
-  WRACKLINE_CHECK(!sessions.max_length || (sessions.max_length->micros() > 0 &&
-                                           sessions.max_length->micros() <= kEventMicrosLimit),
-                  "the parser refuses other lengths");
+  WRACKLINE_CHECK(sessions.gap > Duration() && (!sessions.max_length || *sessions.max_length > Duration()),
+                  "the parser refuses other spans");
 }
 
 // ---- The pool
@@ -507,7 +504,8 @@ void SessionStore::tidy() {
   rows_ = {};
   const bool many_keys = keys_.size() >= keys_checked_at_;
   // Ghosts go a while after their sessions: looking more often than that finds the same ones again.
-  const int64_t patience_us = saturating_add(2 * rules_.gap().micros(), router_.allowed_lateness().micros());
+  const int64_t patience_us = saturating_add(saturating_add(rules_.gap().micros(), rules_.gap().micros()),
+                                             router_.allowed_lateness().micros());
   const bool mostly_dead = keys_.size() >= 1024 && keys_live_ < keys_.size() / 4 &&
                            watermark_us_ >= saturating_add(keys_checked_us_, patience_us);
   if (many_keys || mostly_dead) rebuild_keys();

@@ -57,10 +57,14 @@ TEST(SessionRules, AMultipleOfTheLongestLengthCuts) {
 }
 
 TEST(SessionRules, HoldsAtTheEndsOfTime) {
-  const Duration limit(kEventMicrosLimit);
-  const SessionRules rules(limit, limit);
-  EXPECT_EQ(rules.end_of(kEventMicrosLimit), 2 * kEventMicrosLimit);
-  EXPECT_EQ(rules.end_of(-kEventMicrosLimit), 0);
+  for (const Duration greatest : {Duration(2 * kEventMicrosLimit + 1), Duration::infinite()}) {
+    const SessionRules rules(greatest);
+    EXPECT_TRUE(rules.touches(kEventMicrosLimit, -kEventMicrosLimit, -kEventMicrosLimit));
+    EXPECT_EQ(rules.end_of(kEventMicrosLimit), 3 * kEventMicrosLimit + 1);
+    const SessionRules cut(greatest, Duration::infinite());
+    EXPECT_FALSE(cut.touches(0, -1, -1)) << "zero is a multiple of every length";
+    EXPECT_TRUE(cut.touches(0, kEventMicrosLimit, kEventMicrosLimit));
+  }
 }
 
 TEST(SessionWindows, ARecordMayLengthenAnOpenSessionHoweverOldItIs) {
