@@ -10,7 +10,7 @@ namespace wrackline::report {
 namespace {
 
 constexpr double kSide = 12;
-constexpr size_t kNameCharacters = 24;
+constexpr double kNamesMost = 170;
 constexpr double kAxisBelow = 24;
 
 void draw_point(Drawing& drawing, size_t which, Point at) {
@@ -23,7 +23,7 @@ void draw_point(Drawing& drawing, size_t which, Point at) {
 double names_width(const SpanRows& rows) {
   double width = 40;
   for (const SpanRow& row : rows.rows) {
-    width = std::max(width, label_width(shortened(row.name, kNameCharacters)) + 18);
+    width = std::max(width, std::min(label_width(row.name), kNamesMost) + 18);
   }
   return width;
 }
@@ -66,9 +66,9 @@ std::string rows_svg(const SpanRows& rows, const Canvas& canvas) {
                  row_height},
                 "row");
     if (canvas.narrow()) {
-      drawing.text({plot.left, top + 15}, Anchor::kStart, "name", shortened(row.name, 40));
+      drawing.text({plot.left, top + 15}, Anchor::kStart, "name", fitted(row.name, plot.width));
     } else {
-      drawing.text({plot.left - 10, y + 4}, Anchor::kEnd, "name", shortened(row.name, kNameCharacters));
+      drawing.text({plot.left - 10, y + 4}, Anchor::kEnd, "name", fitted(row.name, kNamesMost));
     }
     if (row.range_from_us && row.range_to_us) {
       drawing.line({axis.at(static_cast<double>(*row.range_from_us)), y},

@@ -12,10 +12,6 @@ namespace wrackline::report {
 std::string escaped(std::string_view text);
 // A name from the data: escaped, and isolated so that right-to-left letters do not reorder what follows.
 std::string isolated(std::string_view name);
-// At most `characters` of `text` (UTF-8), the last one an ellipsis if something was cut.
-std::string shortened(std::string_view text, size_t characters);
-size_t character_count(std::string_view text);
-
 // A coordinate with at most one decimal place: "12", "12.5"; never "-0".
 std::string pixels(double value);
 // "12.3 %", with as many digits as tell it apart from none and all: "<0.001 %" is not "0 %".
@@ -25,6 +21,8 @@ std::string bytes_text(double bytes);  // "1.5 MiB"
 
 // How wide a label of the style sheet's size is drawn, near enough to keep labels apart.
 double label_width(std::string_view text);
+// As much of `text` as fits into so many pixels, the last character an ellipsis if something was cut.
+std::string fitted(std::string_view text, double width);
 
 enum class Anchor : uint8_t { kStart, kMiddle, kEnd };
 struct Point {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace wrackline::report {
 namespace {
 
@@ -27,12 +29,20 @@ TEST(Isolated, WrapsTheName) {
   EXPECT_EQ(isolated("a<b"), "<bdi>a&lt;b</bdi>");
 }
 
-TEST(Shortened, CountsCharactersAndNotBytes) {
-  EXPECT_EQ(shortened("abc", 3), "abc");
-  EXPECT_EQ(shortened("abcd", 3), "ab…");
-  EXPECT_EQ(shortened("äöüß", 3), "äö…");
-  EXPECT_EQ(shortened("abc", 1), "…");
-  EXPECT_EQ(shortened("", 5), "");
+TEST(Fitted, CutsBetweenCharacters) {
+  EXPECT_EQ(fitted("abc", 100), "abc");
+  EXPECT_EQ(fitted("", 0), "");
+  for (const std::string_view text : {"abcdefgh", "äöüßäöüß", "地震情報地震"}) {
+    std::string longest;
+    for (double width = 13; width < 60; ++width) {
+      const std::string cut = fitted(text, width);
+      EXPECT_TRUE(is_valid_utf8(cut)) << cut;
+      EXPECT_LE(label_width(cut), width);
+      EXPECT_GE(label_width(cut), label_width(longest));
+      longest = cut;
+    }
+    EXPECT_GT(longest.size(), std::string_view("…").size() + 3) << longest;
+  }
 }
 
 TEST(Pixels, HaveOneDecimalAtMost) {

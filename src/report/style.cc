@@ -7,7 +7,7 @@ namespace wrackline::report {
 std::string_view page_style() {
   return R"css(
 :root{color-scheme:light dark;--paper:#fff;--ink:#18212b;--soft:#56616d;--line:#e1e6eb;--axis:#8a949f;--panel:#f5f7f9;
---first:#1f6391;--second:#c2571a;--third:#7b8794;--setting:#a0124a;--warn:#8a4b00;--warn-paper:#fff6e6;--hover:#1f639118}
+--first:#1f6391;--second:#b54d12;--third:#7b8794;--setting:#a0124a;--warn:#8a4b00;--warn-paper:#fff6e6;--hover:#1f639118}
 @media (prefers-color-scheme:dark){:root{--paper:#12171d;--ink:#e8ecf1;--soft:#a5b0bc;--line:#2a323b;--axis:#76818d;--panel:#1a2129;
 --first:#6db3e4;--second:#f0935a;--third:#8f9aa6;--setting:#ff7fab;--warn:#ffc46b;--warn-paper:#2b2213;--hover:#6db3e41f}}
 *{box-sizing:border-box}
@@ -75,7 +75,7 @@ summary{cursor:pointer;color:var(--soft);font-size:.875rem}
 @media (max-width:44rem){svg.wide{display:none}svg.narrow{display:block}
 th,td{padding:.3rem .4rem}table{font-size:.8rem}}
 @media print{
-:root{--paper:#fff;--ink:#000;--soft:#444;--line:#ccc;--axis:#666;--panel:#fff;--first:#1f6391;--second:#c2571a;--third:#7b8794;
+:root{--paper:#fff;--ink:#000;--soft:#444;--line:#ccc;--axis:#666;--panel:#fff;--first:#1f6391;--second:#b54d12;--third:#7b8794;
 --setting:#a0124a;--warn:#000;--warn-paper:#fff}
 @page{margin:1.5cm}
 body{padding:0;max-width:none;font-size:10.5pt}
