@@ -91,35 +91,39 @@ std::unexpected<Error> unknown_aggregate(std::string_view name) {
   return fail(ErrorCode::kUnsupported, format("aggregate \"{}\" is not offered", name), {}, std::move(hint));
 }
 
-std::string cast_hint(Family family, std::string_view name, const Type& argument) {
-  const bool adds = family == Family::kSum || family == Family::kMean || family == Family::kSpread ||
-                    family == Family::kPercentile;
-  switch (argument.kind) {
+// The call with another argument: "sum(DISTINCT CAST(x AS numeric))".
+std::string written(const Known& known, bool distinct, std::string_view argument) {
+  const std::string_view second = known.family == Family::kPercentile ? ", 0.95"
+                                  : known.name == "string_agg"        ? ", ', '"
+                                                                      : "";
+  return format("{}({}{}{})", known.name, distinct ? "DISTINCT " : "", argument, second);
+}
+
+std::string no_aggregate_hint(const Known& known, const Type* argument, bool distinct) {
+  if (argument == nullptr) return format("Only count takes *; write {}(column).", known.name);
+  const auto call = [&](std::string_view inner) { return written(known, distinct, inner); };
+  const Family family = known.family;
+  if (family == Family::kVerdict) return format("Write a condition: {}.", call("x > 0"));
+  if (known.name == "string_agg") return format("Cast the values: {}.", call("CAST(x AS text)"));
+  switch (argument->kind) {
     case TypeKind::kBoolean:
-      return adds ? format("Write {}(CASE WHEN x THEN 1 ELSE 0 END).", name)
-                  : format("Write {}(CAST(x AS integer)).", name);
+      return family == Family::kExtreme ? format("Write {}.", call("CAST(x AS integer)"))
+                                        : format("Write {}.", call("CASE WHEN x THEN 1 ELSE 0 END"));
     case TypeKind::kText:
-      return format("Cast the text: {}(CAST(x AS numeric)).", name);
+      return format("Cast the text: {}.", call("CAST(x AS numeric)"));
     case TypeKind::kTimestamp:
     case TypeKind::kDate:
-      return format("Write {}(extract(epoch FROM x)), or min(x), max(x), count(x).", name);
+      return format("Write {}, or min(x), max(x), count(x).", call("extract(epoch FROM x)"));
     case TypeKind::kInterval:
-      return format("Write {}(extract(epoch FROM x)), in seconds.", name);
+      return format("Write {}, in seconds.", call("extract(epoch FROM x)"));
     case TypeKind::kJson:
-      return format("Cast the value: {}(CAST(x ->> 'field' AS numeric)).", name);
+      if (family == Family::kCount || family == Family::kDistinctEstimate || family == Family::kList) {
+        return format("Equal jsonb may be written differently; take a field: {}.", call("x ->> 'field'"));
+      }
+      return format("Cast the value: {}.", call("CAST(x ->> 'field' AS numeric)"));
     default:
       return "Cast the argument.";
   }
-}
-
-std::string no_aggregate_hint(const Known& known, const Type* argument) {
-  if (argument == nullptr) return format("Only count takes *; write {}(column).", known.name);
-  if (known.family == Family::kVerdict) return format("Write a condition: {}(x > 0).", known.name);
-  if (known.name == "string_agg") return "Cast the values: string_agg(CAST(x AS text), ', ').";
-  if (known.family == Family::kCount || known.family == Family::kDistinctEstimate) {
-    return format("Equal jsonb may be written differently; take a field: {}(x ->> 'field').", known.name);
-  }
-  return cast_hint(known.family, known.name, *argument);
 }
 
 // The percentile's second argument: a number from 0 to 1.
@@ -221,7 +225,7 @@ Result<MadeAggregate> make_aggregate(std::string_view name, const Type* argument
   const std::string given = argument == nullptr ? "*" : std::string(type_name(type_id(*argument)));
   return fail(ErrorCode::kUnsupported,
               format("function {}({}{}) does not exist", name, options.distinct ? "DISTINCT " : "", given),
-              {}, no_aggregate_hint(*known, argument));
+              {}, no_aggregate_hint(*known, argument, options.distinct));
 }
 
 std::vector<std::string_view> aggregate_names() {

@@ -351,7 +351,7 @@ TEST(AggregateAnyOrder, EstimatesOfDistinctStayWithinTheirError) {
     const double estimate = std::stod(groups.results()[0]);
     const double error = distinct <= 384 ? 0 : 3 * 0.01625 * static_cast<double>(distinct);
     EXPECT_NEAR(estimate, static_cast<double>(distinct), error);
-    EXPECT_LT(groups.arena.bytes(), 17000U);
+    EXPECT_LT(groups.arena.bytes(), 12400U);
   }
 }
 

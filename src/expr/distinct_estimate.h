@@ -7,7 +7,7 @@
 // not show, and merging is exact: the merged sketch is the sketch of all values.
 //
 // Error: standard error of 1.04 / sqrt(4096) = 1.6 % beyond 384 values.
-// State: 24 bytes; in the arena up to 12 KB for few values, 4 KB more for registers.
+// State: 24 bytes; in the arena up to 8 KB for few values, 4 KB more for registers.
 // Source: P. Flajolet et al., "HyperLogLog", 2007; the estimator is O. Ertl's, "New cardinality estimation
 //         algorithms for HyperLogLog sketches", 2017, algorithm 6, which needs no table of corrections.
 #pragma once
