@@ -107,7 +107,9 @@ Status Engine::start() {
     options_.flush_at_end = replay_.flushed;
     if (!replay_.notice.empty() && options_.on_notice) options_.on_notice(replay_.notice);
   }
-  WRACKLINE_ASSIGN(auto plans, plan());
+  WRACKLINE_ASSIGN(auto plans, plan_sources(job_, {.tick_rows = options_.tick_rows,
+                                                   .threads = options_.threads,
+                                                   .stdout_format = options_.stdout_format}));
   if (!options_.state_directory.empty()) {
     WRACKLINE_ASSIGN(log_,
                      start_tick_log(options_.state_directory,
@@ -127,38 +129,40 @@ Status Engine::start() {
   return {};
 }
 
-Result<std::vector<runtime::SourcePlan>> Engine::plan() {
-  const std::string folder = job_folder(job_);
-  WRACKLINE_TRY(check_no_sink_is_read(job_, folder));
+Result<std::vector<runtime::SourcePlan>> plan_sources(const sql::Job& job, const PlanOptions& options) {
+  const std::string folder = job_folder(job);
+  WRACKLINE_TRY(check_no_sink_is_read(job, folder));
   std::vector<runtime::SourcePlan> plans;
-  for (size_t index = 0; index < job_.sources.size(); ++index) {
-    const sql::SourceSpec& spec = job_.sources[index];
+  for (size_t index = 0; index < job.sources.size(); ++index) {
+    const sql::SourceSpec& spec = job.sources[index];
     runtime::SourcePlan plan;
     Duration alignment = Duration::infinite();
-    for (size_t view = 0; view < job_.views.size(); ++view) {
-      const sql::ViewSpec& view_spec = job_.views[view];
+    for (size_t view = 0; view < job.views.size(); ++view) {
+      const sql::ViewSpec& view_spec = job.views[view];
       if (view_spec.source != index) continue;
       alignment = std::min(alignment, window_length(view_spec));
       runtime::ViewPlan view_plan;
       view_plan.name = view_spec.name;
-      view_plan.make = [options = operation_of(view_spec, spec.name, options_.threads), &view_spec](
+      view_plan.make = [operation = operation_of(view_spec, spec.name, options.threads), &view_spec](
                            ChangeConsumer& consumer, int64_t generation,
                            bool wants_retractions) mutable -> std::unique_ptr<ViewOperator> {
-        options.wants_retractions = wants_retractions;
+        operation.wants_retractions = wants_retractions;
         if (view_spec.session) {
           return std::make_unique<SessionAggregate>(
-              std::move(options), SessionOptions{view_spec.session->gap, view_spec.session->max_length},
+              std::move(operation), SessionOptions{view_spec.session->gap, view_spec.session->max_length},
               consumer, generation);
         }
-        return std::make_unique<AlignedAggregate>(std::move(options), WindowPlan(view_spec.windows), consumer,
+        return std::make_unique<AlignedAggregate>(std::move(operation), WindowPlan(view_spec.windows), consumer,
                                                   generation);
       };
       view_plan.columns = output_columns(view_spec);
-      WRACKLINE_ASSIGN(view_plan.sinks, make_sinks(job_, view, folder, options_.stdout_format, spec.follow));
+      if (options.sinks) {
+        WRACKLINE_ASSIGN(view_plan.sinks, make_sinks(job, view, folder, options.stdout_format, spec.follow));
+      }
       plan.views.push_back(std::move(view_plan));
     }
     if (plan.views.empty()) continue;  // the checker has warned that nothing reads this source
-    plan.input = input_options(spec, alignment, options_.tick_rows);
+    plan.input = input_options(spec, alignment, options.tick_rows);
     WRACKLINE_ASSIGN(plan.source, make_source(spec, folder));
     plans.push_back(std::move(plan));
   }

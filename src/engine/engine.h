@@ -42,7 +42,6 @@ class Engine {
  private:
   Engine(sql::Job job, EngineOptions options, std::unique_ptr<ledger::Ledger> ledger, env::Clock& clock);
   Status start();
-  Result<std::vector<runtime::SourcePlan>> plan();
 
   sql::Job job_;
   EngineOptions options_;
@@ -52,6 +51,16 @@ class Engine {
   env::Clock& clock_;
   std::unique_ptr<runtime::Runner> runner_;
 };
+
+// The sources of the job that some view reads, in order, with these views. The job must outlive the plan.
+// Without sinks, what the views publish goes nowhere. Errors: those of sources and sinks.
+struct PlanOptions {
+  size_t tick_rows = 4096;
+  size_t threads = 1;
+  std::string stdout_format;
+  bool sinks = true;
+};
+Result<std::vector<runtime::SourcePlan>> plan_sources(const sql::Job& job, const PlanOptions& options);
 
 // The folder that paths of the job are relative to: that of the job file ("" for the current one).
 std::string job_folder(const sql::Job& job);

@@ -85,6 +85,9 @@ class Input {
   // The input has ended for good: W moves to plus infinity.
   Status flush();
 
+  // Most records in a step from here on.
+  void set_rows_max(size_t rows_max) { options_.rows_max = rows_max; }
+
   TimeStage& stage() { return stage_; }
   const TimeStage& stage() const { return stage_; }
   const InputOptions& options() const { return options_; }

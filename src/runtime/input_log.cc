@@ -149,6 +149,10 @@ Status Input::apply(const TickEntry& entry) {
       return differs("a partition speaks that was idle", entry.file, entry.first_offset);
     tracker.carry_on(EventTime(*entry.carried_to_us));
   }
+  // What follows the log is written into a log of its own as it stands there; nothing of it is new.
+  logged_splits_ = splits_.size();
+  logged_partitions_ = stage_.partition_names().size();
+  logged_delay_us_ = tracker.delay().micros();
   return {};
 }
 
