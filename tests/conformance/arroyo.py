@@ -70,5 +70,5 @@ def ranked(rows):
 
 def counted(rows):
     """Rows as a multiset, with times written alike and numbers as numbers."""
-    alike = lambda value: re.sub(r"(Z|\+00:00)$", "", value).removesuffix(".000") if isinstance(value, str) else value
+    alike = lambda value: re.sub(r"(\.\d*?)0+$", r"\1", re.sub(r"(Z|\+00:00)$", "", value)).removesuffix(".") if isinstance(value, str) else value
     return collections.Counter(json.dumps({name: alike(value) for name, value in row.items()}, sort_keys=True).replace(".0,", ",") for row in rows)

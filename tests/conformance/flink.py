@@ -7,6 +7,22 @@ MS = 1000
 OURS = {
     # A purging trigger publishes what came since the last time; here a version is the total.
     "testLateness": ([[("key2", 0, 2000, 2, "on_time")], [("key2", 0, 2000, 3, "correction")], []], [6]),
+    # What touches a sealed session is in none, so that published sessions do not overlap as Flink's do.
+    "testDropDueToLatenessSessionZeroLatenessPurgingTrigger": (
+        [[("key2", 1000, 11500, 5, "on_time")], [("key2", 11600, 14600, 1, "on_time")], [], []], [11, 12, 13]),
+    "testDropDueToLatenessSessionZeroLateness": (
+        [[("key2", 1000, 11500, 5, "on_time")], [("key2", 11600, 14600, 1, "on_time")], [], []], [11, 12]),
+    "testDropDueToLatenessSessionWithLateness": (
+        [[("key2", 1000, 11500, 5, "on_time")], [("key2", 11600, 14600, 1, "on_time")], [("key2", 11600, 14600, 1, "retract")],
+         [("key2", 11600, 17500, 2, "on_time")], []], [11]),
+    # A session goes on when it has been published.
+    "testDropDueToLatenessSessionWithLatenessPurgingTrigger": (
+        [[("key2", 1000, 11500, 5, "on_time")], [("key2", 11600, 14600, 1, "on_time")],
+         [("key2", 11600, 14600, 1, "retract"), ("key2", 11600, 17500, 2, "on_time")], []], [11]),
+    "testDropDueToLatenessSessionWithHugeLatenessPurgingTrigger": (
+        [[("key2", 1000, 11500, 5, "on_time")], [("key2", 11600, 14600, 1, "on_time")],
+         [("key2", 1000, 11500, 5, "retract"), ("key2", 1000, 14600, 7, "correction"), ("key2", 11600, 14600, 1, "retract")],
+         [("key2", 1000, 14600, 7, "retract"), ("key2", 1000, 17500, 8, "on_time")], []], []),
     # Beyond the last microsecond that there is.
     "testCleanupTimeOverflow": ([[]], [0, 1, 2]),
 }
@@ -44,5 +60,5 @@ def outcome(player, name):
         else:
             transcript.watermark(entry["ts"] + 1)
     transcript.cut()
-    steps, ledgered = transcript.play(player, MS)
+    steps, ledgered = transcript.play(player, MS, case["window"].get("size_ms", 1) // case["window"].get("advance_ms", case["window"].get("size_ms", 1)))
     return peers.Outcome(([sorted(step) for step in theirs], late), (peers.bare(steps), ledgered), (steps, ledgered))

@@ -9,7 +9,7 @@ import unittest
 
 import wrackline
 from script.case_script import Script
-from script.play import World, first_and_final, micros, worlds
+from script.play import World, first_and_final, micros, thread_counts, worlds
 
 SUITES = wrackline.ROOT.parent / "shared/suites"  # not part of the project
 
@@ -59,16 +59,16 @@ class Transcript:
         return Script("transcript.case", "\n".join(["# case: 1", "# name: transcript", "# area: peers", *options, "push",
                                                     *(f"  {line}" for line in self.push)]))
 
-    def play(self, player, scale=1):
+    def play(self, player, scale=1, windows=0):
         """The rows published up to each cut, as (key, start, end, value, status) in units of so many
         microseconds, and the offsets of records that
-        are in no result or not in all."""
+        are in no result, because they missed so many windows."""
         script, before, found = self.script(), 0, []
         for count in self.cuts:
             played = player.run_script(script, "hold", World(1), records=script.records[:count])
             found.append(sorted((key, start // scale, end // scale, value, status) for end, start, key, _, value, status in played.rows[before:]))
             before = len(played.rows)
-        ledgered = sorted(entry["offset"] for entry in player.ledger())
+        ledgered = sorted(entry["offset"] for entry in player.ledger() if not entry["windows"] or len(entry["windows"]) >= windows)
         check_worlds(player, script)
         return found, ledgered
 
@@ -76,7 +76,7 @@ class Transcript:
 def check_worlds(player, script):
     """That nothing depends on ticks or threads which should not."""
     seen = {}
-    for world in worlds():
+    for world in (World(1), World(1, thread_counts()[-1]), World(3), World()) if thread_counts() else worlds():
         played = player.run_script(script, "flush", world)
         outcome = first_and_final(played.rows), sorted(played.entries, key=str)
         player.assertEqual(seen.setdefault("all", outcome), outcome, f"{world}\n{played}")

@@ -241,7 +241,7 @@ class Dedup:
         """None: the record goes on. What makes it a copy is every column but the arrival time."""
         if record.id is None:
             return None
-        if self.horizon < ALWAYS and NEVER < watermark and record.time < watermark - self.horizon:
+        if NEVER < watermark and record.time < watermark - self.horizon:
             return "past_horizon"
         content = record._replace(offset=0, arrival=0)
         if record.id not in self.known:

@@ -15,6 +15,7 @@ docs/cases.md, tests/script those that state the law.
       watermark 20000                moves the watermark there, exactly; then records move nothing themselves
       > a [0, 10000) 1 2             a row that the steps since the last such line must publish, and
       >                              no row at all
+      unread p1 a 2000               written while nobody waits until it is read
       clock 6000                     so much time goes by, on a clock that the test sets; then the files are followed, and what
                                      follows is written to them while they are read
       end                            end of input: open windows are published; without it they are held
@@ -28,7 +29,7 @@ docs/cases.md, tests/script those that state the law.
     watermark 12000                  at the end of an input that is held
 
 Windows: 10 s, hop 5 s 10 s (slide and size), cumulate 2 s 10 s (step and size), session 10 s (gap).
-Options: window, offset, zone, delay, lateness, late, select, where, unit (of times in records: s, ms, us, ns), times (unit of
+Options: window, offset, zone, delay, lateness, late, select, where, having, unit (of times in records: s, ms, us, ns), times (unit of
 times in expectations: ms or us), column NAME TYPE, files NAME... (there, and empty, from the start), source NAME = VALUE, view NAME = VALUE, partition column, order read,
 ticks N..., host_zone NAME..., mtime FILE SECONDS. Further sections: watermarks (after each record), changelog (lines of a
 changelog sink), refused (what the refusal says), explains (what `check` says), warns (what the run says), and
@@ -39,7 +40,7 @@ import pathlib
 import re
 
 SECTIONS = ("push", "expect", "ledger", "changelog", "refused", "explains", "warns", "measure", "budget")
-SETTINGS = ("window", "offset", "zone", "delay", "lateness", "late", "select", "where", "unit", "times", "order", "partition")
+SETTINGS = ("window", "offset", "zone", "delay", "lateness", "late", "select", "where", "having", "unit", "times", "order", "partition")
 PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 KINDS = {"hop": 2, "cumulate": 2, "session": 1}  # and how many spans they take
 AHEAD_S = 100  # with a watermark that is moved, records claim to have arrived so long before they happened, and so move nothing
@@ -59,9 +60,10 @@ MISSED = re.compile(rf"\[({NUMBER}), ({NUMBER})\) by (\d+)")
 class Record:
     """One line of the input. `time` and `value` are None where the line was written as it is."""
 
-    def __init__(self, partition, text, key=None, time=None, value=None, arrival=None, moves=False):
+    def __init__(self, partition, text, key=None, time=None, value=None, arrival=None, moves=False, unread=False):
         self.partition, self.text, self.key, self.time, self.value, self.arrival = partition, text, key, time, value, arrival
         self.moves = moves  # only moves the watermark
+        self.unread = unread  # nobody waits until it is read
 
 
 def matched(pattern, line, where):
@@ -178,7 +180,7 @@ class Script:
                 written += 1
                 yield Record(raw["partition"] or "p0", text)
                 continue
-            found = matched(RECORD, line, where)
+            found = matched(RECORD, line.removeprefix("unread "), where)
             for i in range(int(found["count"] or 1)):
                 time = int(found["time"]) + i * int(found["step"] or 0)
                 arrival = time - AHEAD_S * per_second if self.moved else ARRIVAL_S * per_second + written
@@ -187,7 +189,8 @@ class Script:
                 partition, value = found["partition"] or "p0", found["value"] or "1"
                 text = f'{{"k":{json.dumps(found["key"])},"p":"{partition}","t":{time},"arr":{arrival},"v":{value}}}'
                 written += 1
-                yield Record(partition, text, found["key"], time, float(value) if "." in value else int(value), arrival)
+                yield Record(partition, text, found["key"], time, float(value) if "." in value else int(value), arrival,
+                             unread=line.startswith("unread "))
 
     def read_row(self, line, where):
         found = matched(ROW, line, where)
@@ -247,11 +250,12 @@ class Script:
         with_view = f" WITH ({written(view)})" if view else ""
         conditions = [self.options[name] for name in ("where",) if name in self.options] + ["moves IS NULL"] * self.moved
         where = f"WHERE {' AND '.join(f'({condition})' for condition in conditions)}\n" if conditions else ""
+        having = f" HAVING {self.options['having']}" if "having" in self.options else ""
         return f"""CREATE TABLE records ({", ".join(f"{name} {kind}" for name, kind in self.columns.items())}) WITH ({written(source)});
 CREATE MATERIALIZED VIEW result{with_view} AS
 SELECT window_start, window_end, k, {self.options.get("select", "count(*)")} AS value
 FROM {self.window()}
-{where}GROUP BY window_start, window_end, k;
+{where}GROUP BY window_start, window_end, k{having};
 CREATE TABLE published () WITH (connector = 'file', path = 'rows.jsonl', mode = '{sink_mode}');
 INSERT INTO published SELECT * FROM result;
 """

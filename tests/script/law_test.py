@@ -19,6 +19,21 @@ class Law(Player):
     def test_tumbling(self):
         self.play_area("tumbling")
 
+    def test_hopping(self):
+        self.play_area("hopping")
+
+    def test_cumulative(self):
+        self.play_area("cumulative")
+
+    def test_sessions(self):
+        self.play_area("sessions")
+
+    def test_policies(self):
+        self.play_area("policies")
+
+    def test_partitions(self):
+        self.play_area("partitions")
+
     def test_every_script_is_played(self):
         played = set(re.findall(r'play_area\("([^"]+)"\)', pathlib.Path(__file__).read_text()))
         self.assertEqual({Script(path).head["area"] for path in PATHS}, played)
