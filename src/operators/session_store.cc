@@ -11,9 +11,10 @@ namespace wrackline {
 namespace {
 
 constexpr int64_t kBucketsPerGap = 32;
-constexpr uint32_t kStampMask = (1U << 24) - 1;  // what is left of 32 bits by the flags
+constexpr uint32_t kStampMask = (1U << 23) - 1;  // what is left of 32 bits by the flags
 constexpr size_t kPrefetchKeys = 12;
 constexpr size_t kPrefetchSessions = 6;
+constexpr size_t kSpareBuckets = 2 * kBucketsPerGap;
 
 }  // namespace
 
@@ -27,7 +28,7 @@ SessionStore::SessionStore(const ViewOptions& options, const SessionOptions& ses
       stride_(sizeof(Session) + grouping.state_bytes()),
       bucket_us_(std::max<int64_t>(1, rules_.gap().micros() / kBucketsPerGap)),
       keys_(grouping.codec().shape(), sizeof(Ghost)) {
-  static_assert(sizeof(Session) == 40);
+  static_assert(sizeof(Session) == 32);
   WRACKLINE_CHECK(sessions.gap > Duration() && (!sessions.max_length || *sessions.max_length > Duration()),
                   "the parser refuses other spans");
 }
@@ -38,7 +39,7 @@ uint32_t SessionStore::new_slot() {
   uint32_t slot = 0;
   if (free_ != 0) {
     slot = free_ - 1;
-    free_ = session(slot).timer;
+    free_ = session(slot).next;
   } else {
     slot = static_cast<uint32_t>(slots_used_++);
     WRACKLINE_CHECK(slots_used_ < UINT32_MAX, "slots are numbered with 32 bits");
@@ -54,8 +55,7 @@ void SessionStore::free_slot(uint32_t slot) {
   // Records that wait for this slot go to the session that took its events; their way leads through here.
   if (session(slot).stamp() == stamp_) flush();
   session(slot).set_only(kMerged);
-  session(slot).next = 0;
-  session(slot).timer = free_;
+  session(slot).next = free_;
   free_ = slot + 1;
 }
 
@@ -67,7 +67,6 @@ uint32_t SessionStore::copy_of(uint32_t slot) {
   session(copy) = session(slot);
   session(copy).bits = session(slot).bits & (kShown | kShownEarly);
   session(copy).next = 0;
-  session(copy).timer = 0;
   grouping_.merge(states_of(copy), states_of(slot), arena_);
   return copy;
 }
@@ -273,19 +272,27 @@ void SessionStore::accept(uint32_t row, uint32_t slot, int64_t event_us) {
 }
 
 void SessionStore::keep_old_row(uint32_t slot) {
-  if (!session(slot).is(kShown) || session(slot).old != 0) return;
-  const uint32_t copy = copy_of(slot);
-  session(slot).old = copy + 1;
+  if (!session(slot).is(kShown) || session(slot).is(kHasOld)) return;
+  old_rows_[slot] = copy_of(slot);
+  session(slot).set(kHasOld);
+}
+
+std::optional<uint32_t> SessionStore::take_old_row(uint32_t slot) {
+  if (!session(slot).is(kHasOld)) return std::nullopt;
+  session(slot).clear(kHasOld);
+  return old_rows_.extract(slot).mapped();
+}
+
+void SessionStore::free_old_row(uint32_t slot) {
+  if (const auto old = take_old_row(slot)) free_slot(*old);
 }
 
 // The window becomes another one: the row that readers have must be withdrawn.
 void SessionStore::end_identity(uint32_t slot) {
   keep_old_row(slot);
-  Session& s = session(slot);
-  if (s.old != 0) withdrawn_.push_back(s.old - 1);
-  s.old = 0;
-  s.version = 0;
-  s.clear(kShown | kShownEarly);
+  if (const auto old = take_old_row(slot)) withdrawn_.push_back(*old);
+  session(slot).version = 0;
+  session(slot).clear(kShown | kShownEarly);
 }
 
 // A closed session has an end ahead of the watermark again. Its timer is set for its sealing, too late: so it
@@ -294,7 +301,6 @@ uint32_t SessionStore::reopen(uint32_t slot, uint32_t newer) {
   const uint32_t moved = new_slot();
   session(moved) = session(slot);
   session(moved).clear(kClosed | kCorrected);
-  session(moved).timer = 0;
   session(moved).set_stamp(0);
   grouping_.merge(states_of(moved), states_of(slot), arena_);
   if (newer == 0) {
@@ -304,7 +310,6 @@ uint32_t SessionStore::reopen(uint32_t slot, uint32_t newer) {
   }
   session(slot).set_only(kMerged);
   session(slot).next = moved + 1;
-  session(slot).old = 0;
   any_merged_ = true;
   set_timer(moved, end_of(moved));
   return moved;
@@ -320,27 +325,63 @@ void SessionStore::set_timer(uint32_t slot, int64_t time_us) {
     return;
   }
   const int64_t bucket = floor_divide(time_us, bucket_us_);
-  uint32_t& first = buckets_[bucket];
-  session(slot).timer = first;
-  first = slot + 1;
+  std::vector<uint32_t>& slots = buckets_[bucket];
+  if (slots.capacity() == 0 && !spare_buckets_.empty()) {
+    slots = std::move(spare_buckets_.back());
+    spare_buckets_.pop_back();
+  }
+  slots.push_back(slot);
   next_timer_us_ = std::min(next_timer_us_, bucket * bucket_us_);
 }
 
 void SessionStore::find_next_timer() {
   next_timer_us_ = due_.empty() ? kMicrosMax : due_.front().time_us;
+  if (!opened_.empty()) next_timer_us_ = std::min(next_timer_us_, opened_.back().time_us);
   if (!buckets_.empty()) next_timer_us_ = std::min(next_timer_us_, buckets_.begin()->first * bucket_us_);
 }
 
-// Rings what is due in the first bucket and keeps the rest of it in order.
+int64_t SessionStore::timer_of(uint32_t slot) const {
+  const int64_t end_us = end_of(slot);
+  return session(slot).is(kClosed) ? router_.sealed_at(end_us) : end_us;
+}
+
+// Puts the timers of the first bucket in order. Requires: those of the bucket before have rung.
 void SessionStore::open_bucket() {
-  const auto [bucket, first] = *buckets_.begin();
-  buckets_.erase(buckets_.begin());
-  opened_before_us_ = std::max(opened_before_us_, saturating_add(bucket * bucket_us_, bucket_us_));
-  for (uint32_t at = first; at != 0;) {
-    const uint32_t slot = at - 1;
-    at = session(slot).timer;
-    ring(slot);
+  auto node = buckets_.extract(buckets_.begin());
+  const std::vector<uint32_t>& slots = node.mapped();
+  opened_before_us_ = std::max(opened_before_us_, saturating_add(node.key() * bucket_us_, bucket_us_));
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (i + kPrefetchSessions < slots.size()) {
+      __builtin_prefetch(pool_.data() + slots[i + kPrefetchSessions] * stride_);
+    }
+    const uint32_t slot = slots[i];
+    if (session(slot).is(kMerged)) {
+      free_slot(slot);
+      continue;
+    }
+    const int64_t time_us = timer_of(slot);
+    if (time_us < opened_before_us_) {
+      opened_.push_back({time_us, slot});
+    } else {
+      set_timer(slot, time_us);
+    }
   }
+  std::ranges::sort(opened_, std::greater<>(), &Timer::time_us);
+  if (spare_buckets_.size() >= kSpareBuckets) return;
+  node.mapped().clear();
+  spare_buckets_.push_back(std::move(node.mapped()));
+}
+
+uint32_t SessionStore::take_opened() {
+  const size_t count = opened_.size();
+  if (count > kPrefetchKeys) {
+    __builtin_prefetch(pool_.data() + opened_[count - 1 - kPrefetchKeys].slot * stride_);
+    const Session& soon = session(opened_[count - 1 - kPrefetchSessions].slot);
+    if (!soon.is(kMerged)) __builtin_prefetch(keys_.row(soon.group));
+  }
+  const uint32_t slot = opened_.back().slot;
+  opened_.pop_back();
+  return slot;
 }
 
 // Does what is due for the session, and sets its timer for what is not.
@@ -378,7 +419,7 @@ void SessionStore::seal(uint32_t slot) {
   s.set(kSealed);
   s.next = 0;
   if (s.is(kClosing | kCorrected)) return;
-  if (s.old != 0) free_slot(s.old - 1);
+  free_old_row(slot);
   free_slot(slot);
 }
 
@@ -391,6 +432,8 @@ void SessionStore::advance(int64_t watermark_us) {
       std::ranges::pop_heap(due_, std::greater<>());
       due_.pop_back();
       ring(slot);
+    } else if (!opened_.empty() && opened_.back().time_us <= watermark_us_) {
+      ring(take_opened());
     } else if (has_bucket) {
       open_bucket();
     } else {
@@ -453,8 +496,7 @@ std::vector<uint32_t> SessionStore::take_withdrawn(bool early) {
 
 uint32_t SessionStore::count_version(uint32_t slot, bool shown, bool early) {
   Session& s = session(slot);
-  if (s.old != 0) free_slot(s.old - 1);
-  s.old = 0;
+  free_old_row(slot);
   s.clear(kShown | kShownEarly);
   if (shown) s.set(kShown);
   if (shown && early) s.set(kShownEarly);
@@ -465,14 +507,15 @@ void SessionStore::release(std::span<const uint32_t> slots) {
   for (const uint32_t slot : slots) {
     const Session& s = session(slot);
     if (!s.is(kSealed) || s.is(kClosing | kCorrected)) continue;
-    if (s.old != 0) free_slot(s.old - 1);
+    free_old_row(slot);
     free_slot(slot);
   }
 }
 
 // By (window end, key). Slots of one key and end keep their order.
 void SessionStore::sort_slots(std::vector<uint32_t>& slots) {
-  std::ranges::stable_sort(slots, {}, [this](uint32_t slot) { return end_of(slot); });
+  const auto end_of_slot = [this](uint32_t slot) { return end_of(slot); };
+  if (!std::ranges::is_sorted(slots, {}, end_of_slot)) std::ranges::stable_sort(slots, {}, end_of_slot);
   std::vector<uint32_t> groups;
   for (size_t begin = 0; begin < slots.size();) {
     size_t end = begin + 1;
@@ -564,9 +607,13 @@ void SessionStore::rebuild_arena() {
 }
 
 size_t SessionStore::state_bytes() const {
-  constexpr size_t kMapNodeBytes = 48;
-  return keys_.bytes() + pool_.capacity() + arena_.bytes() + due_.capacity() * sizeof(Timer) +
-         buckets_.size() * kMapNodeBytes;
+  constexpr size_t kMapNodeBytes = 72;  // of buckets_, a little less of old_rows_
+  size_t bytes = keys_.bytes() + pool_.capacity() + arena_.bytes();
+  bytes += (due_.capacity() + opened_.capacity()) * sizeof(Timer);
+  bytes += (buckets_.size() + old_rows_.size()) * kMapNodeBytes;
+  for (const auto& [time, slots] : buckets_) bytes += slots.capacity() * sizeof(uint32_t);
+  for (const auto& slots : spare_buckets_) bytes += slots.capacity() * sizeof(uint32_t);
+  return bytes;
 }
 
 }  // namespace wrackline

@@ -19,8 +19,8 @@
 // The rules are those of wrackline/window_session.h.
 //
 // Threads: one thread at a time.
-// Cost:    a session takes 40 bytes and its states, its key 32 bytes and 8-16 of index. No allocation per
-// record.
+// Cost:    a session takes 32 bytes, its states and 4-8 of timer, its key 32 bytes and 8-16 of index. No
+//          allocation per record.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "operators/grouping.h"
@@ -92,7 +94,7 @@ class SessionStore {
   bool is_shown(uint32_t slot) const { return session(slot).is(kShown); }
   bool is_shown_early(uint32_t slot) const { return session(slot).is(kShownEarly); }
   // Where the row lies that readers have: the session's own slot while nothing has changed.
-  uint32_t shown_row(uint32_t slot) const { return session(slot).old == 0 ? slot : session(slot).old - 1; }
+  uint32_t shown_row(uint32_t slot) const { return session(slot).is(kHasOld) ? old_rows_.at(slot) : slot; }
   // The next version of the session's row has been published: shown to readers, or taken from them.
   // Returns it.
   uint32_t count_version(uint32_t slot, bool shown, bool early);
@@ -119,18 +121,17 @@ class SessionStore {
     kShownEarly = 32,  // that row is provisional
     kCorrected = 64,   // in corrected_slots_
     kChanged = 128,    // in changed_slots_
+    kHasOld = 256,     // its row as readers have it lies in old_rows_
   };
-  static constexpr uint32_t kFlagBits = 8;
+  static constexpr uint32_t kFlagBits = 9;
   static constexpr uint32_t kFlagMask = (1U << kFlagBits) - 1;
   // "Slot + 1, 0 for none" wherever a slot is named.
   struct Session {
     int64_t first_us;
     int64_t last_us;
-    uint32_t next;   // the key's next older session
-    uint32_t timer;  // the next in the same bucket of timers; of a free slot, the next free one
+    uint32_t next;  // the key's next older session; of a free slot, the next free one
     uint32_t group;
     uint32_t version;  // the last one published of this window
-    uint32_t old;      // its row as readers have it, if that has changed
     uint32_t bits;     // flags, and above them the stamp of the waiting list that has records of it
 
     bool is(uint32_t flags) const { return (bits & flags) != 0; }
@@ -174,12 +175,16 @@ class SessionStore {
   void grow(uint32_t row, int64_t event_us, uint32_t slot, uint32_t merged_plus_one, uint32_t newer);
   void accept(uint32_t row, uint32_t slot, int64_t event_us);
   void end_identity(uint32_t slot);
+  std::optional<uint32_t> take_old_row(uint32_t slot);
+  void free_old_row(uint32_t slot);
   void keep_old_row(uint32_t slot);
   uint32_t reopen(uint32_t slot, uint32_t newer);
   uint32_t newer_of(uint32_t slot) const;
 
   void set_timer(uint32_t slot, int64_t time_us);
+  int64_t timer_of(uint32_t slot) const;
   void open_bucket();
+  uint32_t take_opened();
   void ring(uint32_t slot);
   void seal(uint32_t slot);
   void find_next_timer();
@@ -203,9 +208,12 @@ class SessionStore {
   uint32_t free_ = 0;
   size_t slots_used_ = 0;
   size_t live_count_ = 0;
-  size_t keys_live_ = 0;                 // with a session in their list
-  std::map<int64_t, uint32_t> buckets_;  // time / bucket_us_ -> first slot
-  std::vector<Timer> due_;               // a heap: timers of the bucket the watermark is in
+  size_t keys_live_ = 0;                              // with a session in their list
+  std::map<int64_t, std::vector<uint32_t>> buckets_;  // time / bucket_us_ -> slots
+  // Timers of the bucket that the watermark is in: those it had when it was opened, the next one last, and a
+  // heap of those set since.
+  std::vector<Timer> opened_;
+  std::vector<Timer> due_;
   int64_t opened_before_us_ = kMicrosMin;
   int64_t next_timer_us_ = kMicrosMax;
   int64_t watermark_us_ = kMicrosMin;
@@ -213,6 +221,7 @@ class SessionStore {
   std::vector<uint32_t> corrected_slots_;
   std::vector<uint32_t> changed_slots_;
   std::vector<uint32_t> withdrawn_;
+  std::unordered_map<uint32_t, uint32_t> old_rows_;  // of sessions that changed since they were published
 
   // Of the range of rows at hand.
   const InputColumns* columns_ = nullptr;
@@ -231,7 +240,8 @@ class SessionStore {
   size_t keys_checked_at_ = 1024;
   int64_t keys_checked_us_ = kMicrosMin;
   size_t arena_checked_at_ = size_t{1} << 20;
-  std::vector<std::pair<uint32_t, uint32_t>> run_;  // scratch of sort_slots
+  std::vector<std::pair<uint32_t, uint32_t>> run_;    // scratch of sort_slots
+  std::vector<std::vector<uint32_t>> spare_buckets_;  // with memory
 };
 
 }  // namespace wrackline
