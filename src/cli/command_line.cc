@@ -184,6 +184,41 @@ void add_ledger(CLI::App& app, LedgerCommand& command, Chosen& chosen) {
   export_part->add_option("--format", command.format, "jsonl or csv")->capture_default_str();
 }
 
+void add_explain(CLI::App& app, ExplainCommand& command, Chosen& chosen) {
+  CLI::App* sub = app.add_subcommand(
+      "explain", "Why a record is where it is: the watermark that judged it, who held it, its fate");
+  sub->add_option("--state", command.state, "state directory of the run")->required();
+  sub->add_option("--source", command.source, "name of the source (may be left out if the job has one)");
+  sub->add_option("--partition", command.partition, "the record's partition, or its file");
+  sub->add_option("--offset", command.offset, "the record's number in its file, from 0")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--file", command.file, "its file, where one partition has the offset in several");
+  sub->add_option("--entry", command.entry, "instead of a place: the number of a ledger entry");
+  sub->add_flag("--json", command.json, "one JSON document");
+  sub->footer(
+      "The run's ticks are followed again up to the record, with nothing published; the input must be there\n"
+      "as it was.\n"
+      "Examples:\n"
+      "  wrackline explain --state clicks.state --entry 1\n"
+      "  wrackline explain --state clicks.state --source clicks --partition clicks.jsonl --offset 3\n"
+      "  wrackline explain --state clicks.state --partition phone --file a.jsonl --offset 17 --json | jq "
+      ".held_by");
+  sub->callback([&] { chosen = [&] { return explain(command); }; });
+}
+
+void add_status(CLI::App& app, StatusCommand& command, Chosen& chosen) {
+  CLI::App* sub =
+      app.add_subcommand("status", "What a state directory knows: watermarks and who holds them, the ledger");
+  sub->add_option("--state", command.state, "state directory of the run")->required();
+  sub->add_flag("--json", command.json, "one JSON document");
+  sub->footer(
+      "Works while the run goes on.\n"
+      "Examples:\n"
+      "  wrackline status --state clicks.state\n"
+      "  wrackline status --state clicks.state --json | jq '.sources[].held_by'");
+  sub->callback([&] { chosen = [&] { return status(command); }; });
+}
+
 void add_generate(CLI::App& app, GenerateCommand& command, Chosen& chosen) {
   CLI::App* sub = app.add_subcommand("generate", "Seeded records with a stated delay law, as JSON lines");
   sub->add_option("kind", command.kind, "what to generate")
@@ -293,6 +328,8 @@ int run_command_line(int argc, char** argv) {
   BudgetCommand budget_command;
   SweepCommand sweep_command;
   LedgerCommand ledger_command;
+  ExplainCommand explain_command;
+  StatusCommand status_command;
   GenerateCommand generate_command;
   std::string shell;
   add_run(app, run_command, chosen);
@@ -301,6 +338,8 @@ int run_command_line(int argc, char** argv) {
   add_budget(app, budget_command, chosen);
   add_sweep(app, sweep_command, chosen);
   add_ledger(app, ledger_command, chosen);
+  add_explain(app, explain_command, chosen);
+  add_status(app, status_command, chosen);
   add_generate(app, generate_command, chosen);
   add_completion(app, shell, chosen);
   try {

@@ -103,6 +103,23 @@ struct LedgerCommand {
 };
 int ledger(const LedgerCommand& command);
 
+struct ExplainCommand {
+  std::string state;
+  std::string source;  // "" when the job has one
+  std::string partition;
+  std::string file;
+  std::optional<int64_t> offset;
+  std::optional<int64_t> entry;  // of the ledger, instead of the place
+  bool json = false;
+};
+int explain(const ExplainCommand& command);
+
+struct StatusCommand {
+  std::string state;
+  bool json = false;
+};
+int status(const StatusCommand& command);
+
 struct GenerateCommand {
   std::string kind;  // bids | clicks | sensors
   uint64_t rows = 100000;
