@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "disorder/report_text.h"
 #include "report/markup.h"
+#include "report/profile_parts.h"
 
 namespace wrackline::report {
 namespace {
@@ -238,6 +239,8 @@ void add_figures(Page& page, const ProfileReport& profile) {
   if (all.delay_us) page.distributions.push_back(delay_distribution(all, profile.resolution_us));
   if (all.disorder_us) page.distributions.push_back(disorder_distribution(all, profile.resolution_us));
   if (profile.partitions.size() > 1) page.partitions = partition_rows(profile);
+  page.series = series_part(profile.series);
+  if (profile.producers) page.producers = producers_part(*profile.producers);
   if (all.with_arrival == 0) {
     page.notes.emplace_back(
         "Without arrival times only disorder is known: how far records come behind newer ones, not how late "

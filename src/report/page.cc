@@ -164,7 +164,8 @@ std::string staircases_html(const Staircases& sweep) {
     body += format("<h3>{} for each {}</h3>\n", escaped(curve.title), escaped(curve.setting_name));
     body += figure_html([&](const Canvas& canvas) { return staircase_svg(curve, canvas); }, curve.notes);
   }
-  body += list_html(sweep.notes, "ul") + table_html(sweep.table);
+  body += list_html(sweep.notes, "ul");
+  for (const PageTable& table : sweep.tables) body += table_html(table);
   return section("sweep", sweep.title, sweep.lead, body);
 }
 

@@ -127,7 +127,7 @@ struct Staircases {
   std::string lead;
   std::vector<Staircase> curves;
   std::vector<std::string> notes;
-  PageTable table;
+  std::vector<PageTable> tables;
 };
 
 struct Page {

@@ -60,7 +60,7 @@ Page full_page() {
                    {kHour, 2 * kHour, 7, {2 * kSecond, kHour}},
                    {5 * kHour, 6 * kHour, 1, {0, 0}}};
   page.series = series;
-  Staircases sweep{hostile, hostile, {}, {hostile}, table};
+  Staircases sweep{hostile, hostile, {}, {hostile}, {table}};
   for (const auto unit :
        {Staircase::Unit::kShare, Staircase::Unit::kSpan, Staircase::Unit::kCount, Staircase::Unit::kBytes}) {
     const std::string id = "curve" + std::to_string(static_cast<int>(unit));
