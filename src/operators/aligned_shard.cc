@@ -12,6 +12,7 @@ namespace {
 // A group's version counts its publications; the top bit says that the last of them withdrew it.
 constexpr uint32_t kHidden = 1U << 31;
 constexpr size_t kSpareTables = 4;
+constexpr uint32_t kNoRow = UINT32_MAX;
 
 bool is_visible(uint32_t version) {
   return version != 0 && (version & kHidden) == 0;
@@ -30,9 +31,39 @@ void start_rows(ChangeBatch& to, const ChangeBatch& like, size_t rows, int64_t g
   to.generation = generation;
 }
 
-void copy_row(ChangeBatch& to, size_t at, const ChangeBatch& from, size_t row) {
-  for (size_t i = 0; i < to.columns.size(); ++i) to.columns[i].copy_value(at, from.columns[i], row);
-}
+// Puts rows of projected batches into a publication one by one.
+class RowWriter {
+ public:
+  RowWriter(ChangeBatch& to, std::vector<uint32_t>& groups, const ChangeBatch& like, size_t most,
+            RowStatus status, int64_t generation)
+      : to_(to), groups_(groups), status_(status) {
+    start_rows(to, like, most, generation);
+    groups.clear();
+  }
+
+  void put(RowOp op, uint32_t version, const ChangeBatch& from, size_t row, uint32_t group) {
+    for (size_t i = 0; i < to_.columns.size(); ++i) to_.columns[i].copy_value(rows_, from.columns[i], row);
+    to_.ops[rows_] = op;
+    to_.versions[rows_] = version;
+    to_.statuses[rows_] = status_;
+    groups_.push_back(group);
+    ++rows_;
+  }
+
+  void finish() {
+    to_.rows = rows_;
+    for (Column& column : to_.columns) column.resize(rows_);
+    to_.ops.resize(rows_);
+    to_.versions.resize(rows_);
+    to_.statuses.resize(rows_);
+  }
+
+ private:
+  ChangeBatch& to_;
+  std::vector<uint32_t>& groups_;
+  RowStatus status_;
+  size_t rows_ = 0;
+};
 
 }  // namespace
 
@@ -270,7 +301,6 @@ Status AlignedShard::publish_early(const Window& window, Publication& out) {
 void AlignedShard::refresh_early(const Window& window, Table& table) {
   const auto first = slices_.lower_bound(window.start.micros());
   const auto last = slices_.lower_bound(window.end.micros());
-  std::vector<uint32_t> changed;
   for (auto at = first; at != last; ++at) {
     Table& slice = *at->second;
     if (slice.touched.empty()) continue;
@@ -281,7 +311,7 @@ void AlignedShard::refresh_early(const Window& window, Table& table) {
     table.groups.find_or_insert(keys, groups);
     track(table, groups);
   }
-  changed = table.touched;
+  const std::span<const uint32_t> changed = table.touched;
   if (changed.empty()) return;
   const auto states_at = static_cast<size_t>(table.groups.states() - table.groups.row(0));
   for (const uint32_t group : changed) {
@@ -325,106 +355,18 @@ Status AlignedShard::project(Table& table, const Window& window, std::span<const
   return old_projection_.project(rows, generation_, changes, kept);
 }
 
-// What each group's change means: a row appears, changes, disappears (HAVING), or stays away.
 Status AlignedShard::publish(Table& table, const Window& window, std::span<const uint32_t> order,
                              Moment moment, Publication& out) {
-  state::GroupTable& groups = table.groups;
   const RowStatus status = moment == Moment::kFirst        ? RowStatus::kOnTime
                            : moment == Moment::kCorrection ? RowStatus::kCorrection
                                                            : RowStatus::kEarly;
   WRACKLINE_TRY(project(table, window, order, false, new_rows_, kept_));
   const bool has_published =
-      std::ranges::any_of(order, [&](uint32_t group) { return groups.version(group) != 0; });
-  if (!has_published) {
-    // The common case, first versions: the projected rows are the publication.
-    std::swap(out.changes, new_rows_);
-    out.groups.resize(kept_.size());
-    for (size_t i = 0; i < kept_.size(); ++i) {
-      out.groups[i] = order[kept_[i]];
-      groups.version(out.groups[i]) = 1;
-    }
-    std::ranges::fill(out.changes.ops, RowOp::kInsert);
-    std::ranges::fill(out.changes.versions, 1);
-    std::ranges::fill(out.changes.statuses, status);
-    if (options_.wants_retractions) {
-      start_rows(out.changelog, out.changes, out.changes.rows, generation_);
-      for (size_t i = 0; i < out.changes.columns.size(); ++i)
-        out.changelog.columns[i].copy_from(out.changes.columns[i]);
-      out.changelog.ops = out.changes.ops;
-      out.changelog.versions = out.changes.versions;
-      out.changelog.statuses = out.changes.statuses;
-      out.changelog_groups = out.groups;
-    }
+      std::ranges::any_of(order, [&](uint32_t group) { return table.groups.version(group) != 0; });
+  if (has_published) {
+    WRACKLINE_TRY(publish_changes(table, window, order, status, out));
   } else {
-    // Groups whose old row has to be shown once more, because it is replaced or withdrawn.
-    std::vector<uint32_t> old_order;
-    if (needs_old_rows()) {
-      for (const uint32_t group : order) {
-        if (is_visible(groups.version(group)) && groups.mark(group) != 0) old_order.push_back(group);
-      }
-      WRACKLINE_TRY(project(table, window, old_order, true, old_rows_, old_kept_));
-    }
-    std::vector<size_t> old_at(order.size(), SIZE_MAX);
-    size_t next_old = 0;
-    for (size_t i = 0; i < order.size() && next_old < old_kept_.size() && needs_old_rows(); ++i) {
-      if (order[i] != old_order[old_kept_[next_old]]) continue;
-      old_at[i] = next_old++;
-    }
-    const size_t most = order.size();
-    start_rows(out.changes, new_rows_, most, generation_);
-    start_rows(out.changelog, new_rows_, options_.wants_retractions ? most * 2 : 0, generation_);
-    out.groups.clear();
-    out.changelog_groups.clear();
-    size_t rows = 0;
-    size_t log_rows = 0;
-    const auto put = [&](ChangeBatch& to, size_t& at, std::vector<uint32_t>& to_groups, RowOp op,
-                         uint32_t version, const ChangeBatch& from, size_t row, uint32_t group) {
-      copy_row(to, at, from, row);
-      to.ops[at] = op;
-      to.versions[at] = version;
-      to.statuses[at] = status;
-      to_groups.push_back(group);
-      ++at;
-    };
-    for (size_t i = 0, next = 0; i < order.size(); ++i) {
-      const uint32_t group = order[i];
-      const uint32_t before = groups.version(group);
-      const uint32_t count = before & ~kHidden;
-      const bool was_visible = is_visible(before);
-      const bool passes = next < kept_.size() && kept_[next] == i;
-      const size_t new_row = next;
-      if (passes) ++next;
-      if (!passes && !was_visible) continue;
-      const bool old_differs = old_at[i] != SIZE_MAX;
-      const ChangeBatch& old_from = old_differs ? old_rows_ : new_rows_;
-      const size_t old_row = old_differs ? old_at[i] : new_row;
-      if (passes) {
-        put(out.changes, rows, out.groups, was_visible ? RowOp::kUpdate : RowOp::kInsert, count + 1,
-            new_rows_, new_row, group);
-      } else {
-        put(out.changes, rows, out.groups, RowOp::kRetract, count + 1, old_from, old_row, group);
-      }
-      if (options_.wants_retractions) {
-        if (was_visible) {
-          put(out.changelog, log_rows, out.changelog_groups, RowOp::kRetract, count, old_from, old_row,
-              group);
-        }
-        if (passes) {
-          put(out.changelog, log_rows, out.changelog_groups, RowOp::kInsert, count + 1, new_rows_, new_row,
-              group);
-        }
-      }
-      groups.version(group) = passes ? count + 1 : (count + 1) | kHidden;
-    }
-    const auto shrink = [](ChangeBatch& batch, size_t to) {
-      batch.rows = to;
-      for (Column& column : batch.columns) column.resize(to);
-      batch.ops.resize(to);
-      batch.versions.resize(to);
-      batch.statuses.resize(to);
-    };
-    shrink(out.changes, rows);
-    shrink(out.changelog, log_rows);
+    publish_first_versions(table, order, status, out);
   }
   for (size_t i = 0; i < out.changes.rows; ++i) {
     if (out.changes.ops[i] == RowOp::kRetract) {
@@ -438,6 +380,81 @@ Status AlignedShard::publish(Table& table, const Window& window, std::span<const
   for (size_t i = 0; i < out.changelog.rows; ++i) {
     out.statistics.retractions += out.changelog.ops[i] == RowOp::kRetract;
   }
+  return {};
+}
+
+// The common case: the projected rows are the publication.
+void AlignedShard::publish_first_versions(Table& table, std::span<const uint32_t> order, RowStatus status,
+                                          Publication& out) {
+  std::swap(out.changes, new_rows_);
+  out.groups.resize(kept_.size());
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    out.groups[i] = order[kept_[i]];
+    table.groups.version(out.groups[i]) = 1;
+  }
+  std::ranges::fill(out.changes.ops, RowOp::kInsert);
+  std::ranges::fill(out.changes.versions, 1);
+  std::ranges::fill(out.changes.statuses, status);
+  if (!options_.wants_retractions) return;
+  start_rows(out.changelog, out.changes, out.changes.rows, generation_);
+  for (size_t i = 0; i < out.changes.columns.size(); ++i)
+    out.changelog.columns[i].copy_from(out.changes.columns[i]);
+  out.changelog.ops = out.changes.ops;
+  out.changelog.versions = out.changes.versions;
+  out.changelog.statuses = out.changes.statuses;
+  out.changelog_groups = out.groups;
+}
+
+// Of the groups in `order`, the published rows that are replaced or withdrawn; old_at_[i] is the row of
+// order[i] in old_rows_, or kNoRow where the new row is the old one or nothing was published.
+Status AlignedShard::find_old_rows(Table& table, const Window& window, std::span<const uint32_t> order) {
+  old_at_.assign(order.size(), kNoRow);
+  if (!needs_old_rows()) return {};
+  old_order_.clear();
+  old_places_.clear();
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    if (!is_visible(table.groups.version(order[i])) || table.groups.mark(order[i]) == 0) continue;
+    old_order_.push_back(order[i]);
+    old_places_.push_back(i);
+  }
+  WRACKLINE_TRY(project(table, window, old_order_, true, old_rows_, old_kept_));
+  for (uint32_t i = 0; i < old_kept_.size(); ++i) old_at_[old_places_[old_kept_[i]]] = i;
+  return {};
+}
+
+// What each group's change means: a row appears, changes, disappears (HAVING), or stays away.
+Status AlignedShard::publish_changes(Table& table, const Window& window, std::span<const uint32_t> order,
+                                     RowStatus status, Publication& out) {
+  WRACKLINE_TRY(find_old_rows(table, window, order));
+  RowWriter changes(out.changes, out.groups, new_rows_, order.size(), status, generation_);
+  RowWriter changelog(out.changelog, out.changelog_groups, new_rows_,
+                      options_.wants_retractions ? order.size() * 2 : 0, status, generation_);
+  size_t next = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const uint32_t group = order[i];
+    uint32_t& version = table.groups.version(group);
+    const uint32_t count = version & ~kHidden;
+    const bool was_visible = is_visible(version);
+    const bool passes = next < kept_.size() && kept_[next] == i;
+    const size_t new_row = next;
+    if (passes) ++next;
+    if (!passes && !was_visible) continue;
+    const bool has_old = old_at_[i] != kNoRow;
+    const ChangeBatch& old_from = has_old ? old_rows_ : new_rows_;
+    const size_t old_row = has_old ? old_at_[i] : new_row;
+    if (passes) {
+      changes.put(was_visible ? RowOp::kUpdate : RowOp::kInsert, count + 1, new_rows_, new_row, group);
+    } else {
+      changes.put(RowOp::kRetract, count + 1, old_from, old_row, group);
+    }
+    if (options_.wants_retractions) {
+      if (was_visible) changelog.put(RowOp::kRetract, count, old_from, old_row, group);
+      if (passes) changelog.put(RowOp::kInsert, count + 1, new_rows_, new_row, group);
+    }
+    version = passes ? count + 1 : (count + 1) | kHidden;
+  }
+  changes.finish();
+  changelog.finish();
   return {};
 }
 

@@ -78,6 +78,11 @@ class AlignedShard {
   void refresh_early(const Window& window, Table& table);
   Status publish(Table& table, const Window& window, std::span<const uint32_t> order, Moment moment,
                  Publication& out);
+  void publish_first_versions(Table& table, std::span<const uint32_t> order, RowStatus status,
+                              Publication& out);
+  Status publish_changes(Table& table, const Window& window, std::span<const uint32_t> order,
+                         RowStatus status, Publication& out);
+  Status find_old_rows(Table& table, const Window& window, std::span<const uint32_t> order);
   Status project(Table& table, const Window& window, std::span<const uint32_t> order, bool old,
                  ChangeBatch& changes, std::vector<uint32_t>& kept);
   void clear_touched(Table& table);
@@ -105,6 +110,9 @@ class AlignedShard {
   std::vector<uint32_t> order_;
   std::vector<uint32_t> kept_;
   std::vector<uint32_t> old_kept_;
+  std::vector<uint32_t> old_order_;
+  std::vector<uint32_t> old_places_;
+  std::vector<uint32_t> old_at_;
   ChangeBatch new_rows_;
   ChangeBatch old_rows_;
 };
