@@ -99,7 +99,7 @@ std::optional<SpanRows> producers_part(const ProducersReport& producers) {
   }
   for (const ProducerSummary& producer : producers.list) {
     if (producer.fault != ClockFault::kNone && part.notes.size() < 12)
-      part.notes.push_back(format("{}: {}", producer.producer, sentence(producer.text)));
+      part.notes.push_back(format("{} {}: {}", producers.column, producer.producer, sentence(producer.text)));
   }
   if (producers.offset_spread_us) {
     part.notes.push_back(format("Healthy clocks scatter by about {} around each other.",

@@ -77,7 +77,7 @@ TEST(ProducersPart, DrawsOffsetsAndNamesFaults) {
   EXPECT_EQ(page.producers->table.rows.size(), 3U);
   const std::string html = page_html(page);
   expect_sound(html);
-  EXPECT_THAT(html, HasSubstr("&lt;bus 7&gt;: Its clock is ahead by at least 59 min."));
+  EXPECT_THAT(html, HasSubstr("vehicle &lt;bus 7&gt;: Its clock is ahead by at least 59 min."));
   EXPECT_THAT(html, HasSubstr("<td>12.5 ppm</td>"));
   EXPECT_FALSE(producers_part(ProducersReport{}).has_value());
 }

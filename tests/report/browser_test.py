@@ -5,7 +5,7 @@ import random
 import re
 
 from browser import DESK, PHONE, Browser
-from wrackline import ROOT, CommandTest
+from wrackline import ROOT, CommandTest, wrackline
 
 DATA = ROOT / "examples/data"
 TIMES = ("--event-time", "event_ms", "--arrival-time", "arrival_ms", "--time-unit", "ms")
@@ -99,6 +99,35 @@ class BrowserTest(CommandTest):
         page = self.hostile_page()
         self.check(page, ("findings", "delay", "disorder", "partitions"), 5)
         self.assertNotIn("owned</title>", self.browser.open(page)[0])
+
+    def test_sweep_with_its_staircases(self):
+        page = self.folder / "out.html"
+        outcome = wrackline("sweep", "quakes.sql", "--report", page, cwd=ROOT / "examples")
+        self.assertEqual(outcome.code, 0, f"\n{outcome}")
+        self.check(page, ("findings", "setting", "sweep"), 4)
+        text = page.read_text()
+        for figure in ("sweep-late", "sweep-latency", "sweep-ledgered", "sweep-state"):
+            self.assertIn(f'id="{figure}-wide"', text)
+        self.assertIn(">knee ", text)
+
+    def test_regime_change_and_clocks_by_producer(self):
+        """Ten days in which the path grows from 2 s to 90 s, and a device an hour ahead."""
+        seeded, lines = random.Random(9), ["event_ms,arrival_ms,device"]
+        for i in range(20_000):
+            arrival = 1_700_000_000_000 + i * 43_200
+            delay = (2000 if i < 12_000 else 90_000) + int(seeded.expovariate(1 / 500))
+            ahead = 3_600_000 if i % 20 == 7 else 0
+            lines.append(f"{arrival - delay + ahead},{arrival},device {i % 20}")
+        self.write("course.csv", "\n".join(lines) + "\n")
+        page = self.page("measure", "course.csv", *TIMES, "--producer", "device")
+        self.check(page, ("findings", "delay", "disorder", "series", "producers"), 6)
+        text = page.read_text()
+        self.assertIn('aria-label="change 1: ', text)
+        self.assertIn("device 7", text)
+
+    def test_a_report_that_cannot_be_written(self):
+        arguments = ("measure", DATA / "usgs_earthquakes/quakes.csv.gz", *TIMES, "--report", "no/such/folder/out.html")
+        self.assert_says(self.run_command(*arguments, code=1).err, "no/such/folder")
 
     def test_without_arrival_times(self):
         page = self.page("measure", DATA / "usgs_earthquakes/quakes.csv.gz", "--event-time", "event_ms", "--time-unit", "ms")
