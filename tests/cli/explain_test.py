@@ -1,0 +1,261 @@
+"""The tick log from outside: docs/explain.md does what it says, records are explained, runs are replayed."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+import wrackline
+from wrackline import CommandTest, job
+
+PAGE = wrackline.ROOT / "docs/explain.md"
+SECONDS_MAX = 60
+
+
+def examples(text):
+    """(command, expected lines) of the console blocks; a here-document belongs to its command."""
+    for block in re.findall(r"^```console\n(.*?)^```$", text, re.S | re.M):
+        command, expected, document = None, [], False
+        for line in block.splitlines():
+            if document:
+                command += "\n" + line
+                document = line != "END"
+            elif command is not None and command.endswith("\\") and not expected:
+                command = command[:-1] + line.strip()
+            elif line.startswith("$ "):
+                if command is not None:
+                    yield command, expected
+                command, expected = line[2:], []
+                document = "<<'END'" in command
+            else:
+                expected.append(line)
+        yield command, expected
+
+
+def agrees(expected, printed):
+    """Whether the lines agree; a line "..." stands for any lines, "..." within a line for any words."""
+    pattern = "".join(r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line).replace(r"\.\.\.", ".*") + "\n" for line in expected)
+    return re.fullmatch(pattern, "".join(line.rstrip() + "\n" for line in printed)) is not None
+
+
+class Page(CommandTest):
+    def test_commands_print_what_the_page_says(self):
+        environment = {**os.environ, "PATH": f"{wrackline.BINARY.parent}:{os.environ['PATH']}"}
+        checked = 0
+        for command, expected in examples(PAGE.read_text()):
+            done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=environment, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=SECONDS_MAX)
+            if not agrees(expected, done.stdout.splitlines()):
+                self.assertEqual("\n".join(expected), done.stdout, f"$ {command}")
+            checked += 1
+        self.assertGreater(checked, 8)
+
+
+def record(second, page="/p", arrival=None, user=1):
+    arrival = second if arrival is None else arrival
+    return json.dumps({"user_id": user, "page": page, "at": f"2024-05-01T12:{second // 60:02}:{second % 60:02}Z",
+                       "received": f"2024-05-01T12:{arrival // 60:02}:{arrival % 60:02}Z"}) + "\n"
+
+
+COLUMNS = {"user_id": "bigint", "page": "text", "at": "timestamptz", "received": "timestamptz"}
+
+
+class Explain(CommandTest):
+    def run_job(self, lines, source=(), view=(), name="clicks.jsonl", **options):
+        self.write(name, "".join(lines))
+        self.write("job.sql", job(columns=COLUMNS, source={"watermark_delay": "0 s", "arrival_time": "received", **dict(source)}, view=view,
+                                  window="10 seconds", **options))
+        return self.run_command("run", "job.sql")
+
+    def explain(self, offset, partition="clicks.jsonl", **options):
+        return self.run_command("explain", "--state", "job.state", "--partition", partition, "--offset", offset, "--json", **options).document
+
+    def test_every_fate(self):
+        self.run_job([record(1), record(2, page="/health"), record(12), record(3), "no json\n", record(25), record(4), record(59, arrival=0)],
+                     view={"allowed_lateness": "10 s", "drop": "late"}, where="page <> '/health'", source={"max_future_skew": "10 s"})
+        fates = {}
+        for offset in range(8):
+            made = self.explain(offset)
+            view = made["views"][0]
+            fates[offset] = (view["fate"], view["reason"], view["corrects"], [window["judgement"] for window in view["windows"]])
+            self.assertEqual(made["offset"], offset)
+            self.assertEqual(made["line"], offset + 1)
+        self.assertEqual(fates, {
+            0: ("accepted", None, False, ["on_time"]),
+            1: ("filtered", None, False, []),
+            2: ("accepted", None, False, ["on_time"]),
+            3: ("accepted", None, True, ["corrects"]),
+            4: ("ledgered", "unparseable", False, []),
+            5: ("accepted", None, False, ["on_time"]),
+            6: ("dropped", "late", False, ["missed"]),
+            7: ("accepted", None, False, ["on_time"]),
+        })
+        late = self.explain(6)
+        self.assertEqual(late["watermark"], "2024-05-01T12:00:25Z")
+        self.assertEqual(late["views"][0]["windows"][0]["late_by_us"], 15_000_000)
+        self.assertEqual((late["moved_by"]["kind"], late["moved_by"]["offset"]), ("record", 5))
+        self.assertEqual(late["held_by"]["partition"], "clicks.jsonl")
+        self.assertFalse(late["moves"])
+        self.assertTrue(self.explain(5)["moves"])
+        ahead = self.explain(7)
+        self.assertFalse(ahead["moves"])  # too far ahead of its arrival
+
+    def test_every_entry_of_the_ledger_is_explained_as_it_was_judged(self):
+        seconds = [i * 7 % 100 + i // 3 for i in range(200)]
+        for name, pick in (("a.jsonl", 0), ("b.jsonl", 1)):
+            self.write(name, "".join(record(s, page=f"/{s % 5}", user=s) for s in seconds[pick::2]))
+        self.run_job([], source={"path": "[ab].jsonl"}, name="unused")
+        entries = self.run_command("ledger", "list", "--state", "job.state", "--json").document
+        self.assertGreater(len(entries), 20)
+        for entry in entries[::5]:
+            made = self.run_command("explain", "--state", "job.state", "--entry", entry["seq"], "--json").document
+            self.assertEqual(made["watermark"], entry["watermark"])
+            self.assertEqual(made["tick"], entry["tick"])
+            self.assertEqual(made["event_time"], entry["event_time"])
+            self.assertEqual(made["views"][0]["entry"], entry["seq"])
+            self.assertEqual(made["views"][0]["reason"], entry["reason"])
+
+    def test_what_is_not_there_is_named(self):
+        self.run_job([record(1)])
+        for arguments, words in (
+                (("--partition", "clicks.json", "--offset", 0), ['no partition "clicks.json"', 'Did you mean "clicks.jsonl"?']),
+                (("--partition", "clicks.jsonl", "--offset", 1), ["no record at offset 1", "offsets 0 to 0"]),
+                (("--source", "click", "--partition", "clicks.jsonl", "--offset", 0), ['no source "click"', 'Did you mean "clicks"?']),
+                (("--entry", 5), ["no entry 5"])):
+            outcome = self.run_command("explain", "--state", "job.state", *arguments, code=1)
+            for word in words:
+                self.assertIn(word, outcome.err)
+        outcome = self.run_command("explain", "--state", "job.state", "--offset", 1, code=2)
+        self.assertIn("--partition and --offset", outcome.err)
+        outcome = self.run_command("explain", "--state", "nowhere", "--partition", "x", "--offset", 1, code=1)
+        self.assertIn("no tick log", outcome.err)
+
+    def test_status(self):
+        self.run_job([record(1), record(12), record(3)])
+        status = self.run_command("status", "--state", "job.state", "--json").document
+        self.assertEqual((status["generation"], status["status"], status["ticks"]), (1, "finished", 1))
+        source = status["sources"][0]
+        self.assertEqual((source["records"], source["watermark"], source["flushed"]), (3, "2024-05-01T12:00:12Z", True))
+        self.assertEqual(status["ledger"]["by_reason"], [{"view": "per_window", "reason": "late", "count": 1}])
+        self.assertIn("finished", self.run_command("status", "--state", "job.state").out)
+
+    def test_damage_is_told(self):
+        self.run_job([record(1), record(12)] * 50)
+        log = next((self.folder / "job.state/ticks").iterdir())
+        whole = log.read_bytes()
+        log.write_bytes(whole[:-3])
+        outcome = self.run_command("status", "--state", "job.state")
+        self.assertIn("ends with half an entry", outcome.err)
+        log.write_bytes(whole[:-40] + b"\0" + whole[-39:])
+        outcome = self.run_command("status", "--state", "job.state", code=1)
+        self.assertIn(f'tick log "job.state/ticks/{log.name}" is damaged at byte', outcome.err)
+
+
+class Replay(CommandTest):
+    """A run and its replays write the same rows, ledger, balance and tick log."""
+
+    def ledger(self, state):
+        return self.run_command("ledger", "export", "--state", state).out
+
+    def balance(self, outcome):
+        return outcome.document["balance"], outcome.document["views"]
+
+    def check_replay(self, first, *arguments):
+        rows, ledger = (self.folder / "out.jsonl").read_bytes(), self.ledger("job.state")
+        again = self.run_command("run", "job.sql", "--replay", "job.state", "--state", "again.state", "--json", *arguments)
+        self.assertEqual((self.folder / "out.jsonl").read_bytes(), rows, arguments)
+        self.assertEqual(self.ledger("again.state"), ledger, arguments)
+        self.assertEqual(self.balance(again), self.balance(first), arguments)
+        logs = [sorted((self.folder / state / "ticks").iterdir())[-1].read_bytes() for state in ("job.state", "again.state")]
+        self.assertEqual(*logs)
+        subprocess.run(["rm", "-r", self.folder / "again.state"], check=True)
+
+    def test_files_side_by_side(self):
+        for file in range(3):
+            self.write(f"c{file}.jsonl", "".join(record(i * 7 % 90 + i // 4 + file * 20, page=f"/{i % 7}") for i in range(700)))
+        self.write("job.sql", job(path="c*.jsonl", columns=COLUMNS, window="10 seconds", source={"watermark_delay": "2 s"},
+                                  view={"allowed_lateness": "20 s"}))
+        first = self.run_command("run", "job.sql", "--json", "--tick-rows", 50)
+        self.assertGreater(first.document["balance"][0]["corrected"], 10)
+        for arguments in ((), ("--tick-rows", 1), ("--tick-rows", 5000), ("--threads", 3), ("--threads", 2, "--tick-rows", 7)):
+            self.check_replay(first, *arguments)
+
+    def test_live_input_against_a_clock(self):
+        """Idle partitions, a file that appears, wall time that closes windows: all of it from the log, after the fact."""
+        self.write("a.jsonl", record(0) + record(30))
+        self.write("b.jsonl", record(0, page="/b"))
+        clock = self.folder / "clock"
+        wall, monotonic = 1714564800_000000, 1_000000
+        environment = {**os.environ, "WRACKLINE_TEST_CLOCK": str(clock)}
+
+        def set_clock():
+            neighbour = self.folder / "clock.new"
+            neighbour.write_text(f"{wall} {monotonic}\n")
+            os.replace(neighbour, clock)
+
+        set_clock()
+        self.write("job.sql", job(path="?.jsonl", columns=COLUMNS, window="10 seconds",
+                                  source={"watermark_delay": "0 s", "idle_timeout": "60 s", "idle_close": "30 s", "follow": "on"}))
+        process = subprocess.Popen([wrackline.BINARY, "run", "job.sql", "--json"], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+
+        def status():
+            outcome = wrackline.wrackline("status", "--state", "job.state", "--json", cwd=self.folder)
+            return outcome.document["sources"][0] if outcome.code == 0 else {"records": 0}
+
+        def wait_until(condition, step_s=0):
+            nonlocal wall, monotonic
+            deadline = time.monotonic() + SECONDS_MAX
+            while not condition(status()):
+                self.assertIsNone(process.poll(), "the run ended")
+                self.assertLess(time.monotonic(), deadline, status())
+                wall, monotonic = wall + step_s * 1_000000, monotonic + step_s * 1_000000
+                set_clock()
+                time.sleep(0.05)
+
+        wait_until(lambda s: s["records"] == 3)
+        self.assertEqual(status()["held_by"], "b.jsonl")
+        wait_until(lambda s: s["idle"] == 2, step_s=61)
+        self.write("c.jsonl", record(5, page="/c") + record(50, page="/c"))
+        wait_until(lambda s: s["records"] == 5, step_s=1)
+        with open(self.folder / "a.jsonl", "a") as file:
+            file.write(record(20))
+        wait_until(lambda s: s["records"] == 6)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=SECONDS_MAX)
+        self.assertEqual(process.returncode, 128 + signal.SIGINT, err)
+        document = json.loads(out)
+        self.assertEqual(document["balance"][0]["ledgered_by_reason"].get("late_after_idle"), 1, document)
+        first = wrackline.Outcome(("run",), 0, out, err, 0)
+        for arguments in ((), ("--tick-rows", 1)):
+            self.check_replay(first, *arguments)
+        made = self.run_command("explain", "--state", "job.state", "--partition", "a.jsonl", "--offset", 2, "--json").document
+        self.assertEqual(made["views"][0]["reason"], "late_after_idle")
+        # When the new file's first record came, everybody else was idle: the wall clock had the last word.
+        made = self.run_command("explain", "--state", "job.state", "--partition", "c.jsonl", "--offset", 0, "--json").document
+        self.assertEqual(made["moved_by"]["kind"], "wall_clock")
+        self.assertEqual(made["views"][0]["reason"], "late")
+
+    def test_a_run_that_replays_its_own_directory(self):
+        self.write("clicks.jsonl", record(1) + record(12) + record(3))
+        self.write("job.sql", job(columns=COLUMNS, window="10 seconds", source={"watermark_delay": "0 s"}))
+        first = self.run_command("run", "job.sql", "--json")
+        again = self.run_command("run", "job.sql", "--replay", "job.state", "--json")
+        self.assertEqual(self.balance(first), self.balance(again))
+        self.assertEqual(again.document["generation"], 2)
+
+    def test_another_job_is_noticed(self):
+        self.write("clicks.jsonl", record(1) + record(12) + record(3))
+        self.write("job.sql", job(columns=COLUMNS, window="10 seconds", source={"watermark_delay": "0 s"}))
+        self.run_command("run", "job.sql")
+        self.write("job.sql", job(columns=COLUMNS, window="5 seconds", source={"watermark_delay": "0 s"}))
+        outcome = self.run_command("run", "job.sql", "--replay", "job.state", "--state", "again.state")
+        self.assertIn("the job is not the one that wrote the tick log", outcome.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
