@@ -44,7 +44,7 @@ uint32_t SessionStore::new_slot() {
     slot = static_cast<uint32_t>(slots_used_++);
     WRACKLINE_CHECK(slots_used_ < UINT32_MAX, "slots are numbered with 32 bits");
     if (slots_used_ * stride_ > pool_.capacity())
-      pool_.reserve(pool_.capacity() + pool_.capacity() / 2 + 64 * stride_);
+      pool_.reserve(pool_.capacity() + pool_.capacity() / 4 + 64 * stride_);
     pool_.resize(slots_used_ * stride_);
   }
   std::memset(pool_.data() + slot * stride_, 0, stride_);
