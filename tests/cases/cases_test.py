@@ -44,6 +44,12 @@ class Cases(Player):
     def test_window_assignment(self):
         self.play_area("window assignment")
 
+    def test_sessions(self):
+        self.play_area("sessions")
+
+    def test_dedup(self):
+        self.play_area("dedup")
+
     def test_batching(self):
         self.play_area("recovery")
 
@@ -67,7 +73,7 @@ class Table(unittest.TestCase):
             self.rows[row[0]] = row[1:]
 
     def test_every_script_is_in_its_row(self):
-        linked = {case: set(re.findall(r"\]\(\.\./tests/cases/([\w.]+)\)", row[2])) for case, row in self.rows.items()}
+        linked = {case: set(re.findall(r"\]\(\.\./tests/cases/(\w+\.case)\)", row[2])) for case, row in self.rows.items()}
         scripts = collections.defaultdict(set)
         areas = set()
         for script in map(Script, PATHS):

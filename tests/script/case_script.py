@@ -29,7 +29,7 @@ docs/cases.md, tests/script those that state the law.
     watermark 12000                  at the end of an input that is held
 
 Windows: 10 s, hop 5 s 10 s (slide and size), cumulate 2 s 10 s (step and size), session 10 s (gap).
-Options: window, offset, zone, delay, lateness, late, select, where, having, unit (of times in records: s, ms, us, ns), times (unit of
+Options: window, offset, zone, delay, lateness, late, select, where, having, keys none (then a row's key is -), unit (of times in records: s, ms, us, ns), times (unit of
 times in expectations: ms or us), column NAME TYPE, files NAME... (there, and empty, from the start), source NAME = VALUE, view NAME = VALUE, partition column, order read,
 ticks N..., host_zone NAME..., mtime FILE SECONDS. Further sections: watermarks (after each record), changelog (lines of a
 changelog sink), refused (what the refusal says), explains (what `check` says), warns (what the run says), and
@@ -40,7 +40,7 @@ import pathlib
 import re
 
 SECTIONS = ("push", "expect", "ledger", "changelog", "refused", "explains", "warns", "measure", "budget")
-SETTINGS = ("window", "offset", "zone", "delay", "lateness", "late", "select", "where", "having", "unit", "times", "order", "partition")
+SETTINGS = ("window", "offset", "zone", "delay", "lateness", "late", "select", "where", "having", "keys", "unit", "times", "order", "partition")
 PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 KINDS = {"hop": 2, "cumulate": 2, "session": 1}  # and how many spans they take
 AHEAD_S = 100  # with a watermark that is moved, records claim to have arrived so long before they happened, and so move nothing
@@ -250,12 +250,13 @@ class Script:
         with_view = f" WITH ({written(view)})" if view else ""
         conditions = [self.options[name] for name in ("where",) if name in self.options] + ["moves IS NULL"] * self.moved
         where = f"WHERE {' AND '.join(f'({condition})' for condition in conditions)}\n" if conditions else ""
+        key = "" if self.options.get("keys") == "none" else ", k"
         having = f" HAVING {self.options['having']}" if "having" in self.options else ""
         return f"""CREATE TABLE records ({", ".join(f"{name} {kind}" for name, kind in self.columns.items())}) WITH ({written(source)});
 CREATE MATERIALIZED VIEW result{with_view} AS
-SELECT window_start, window_end, k, {self.options.get("select", "count(*)")} AS value
+SELECT window_start, window_end{key}, {self.options.get("select", "count(*)")} AS value
 FROM {self.window()}
-{where}GROUP BY window_start, window_end, k{having};
+{where}GROUP BY window_start, window_end{key}{having};
 CREATE TABLE published () WITH (connector = 'file', path = 'rows.jsonl', mode = '{sink_mode}');
 INSERT INTO published SELECT * FROM result;
 """
