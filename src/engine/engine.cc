@@ -44,6 +44,31 @@ Duration window_length(const sql::ViewSpec& view) {
   return view.session ? view.session->gap : WindowPlan(view.windows).window_length();
 }
 
+bool is_read(const sql::Job& job, size_t view) {
+  return std::ranges::any_of(job.sources, [&](const sql::SourceSpec& source) {
+    return source.connector == sql::SourceConnector::kView && source.of_view.view == view;
+  });
+}
+
+runtime::DerivedPlan derived_plan(const sql::Job& job, const sql::SourceSpec& source) {
+  const sql::ViewSpec& upstream = job.views[source.of_view.view];
+  runtime::DerivedPlan plan;
+  plan.view = upstream.name;
+  plan.columns = output_columns(upstream);
+  plan.window_end = source.of_view.window_end;
+  plan.window_start = source.of_view.window_start;
+  plan.time_is_start = source.of_view.time_is_start;
+  plan.allowed_lateness = LateRouter({upstream.late, upstream.allowed_lateness, {}}).allowed_lateness();
+  if (plan.time_is_start) {
+    plan.first_start_after = [windows = WindowPlan(upstream.windows)](int64_t edge_us) {
+      const int64_t edge = windows.edge_at_or_before(edge_us);
+      return edge == kMicrosMin || edge == kMicrosMax ? edge
+                                                      : windows.first_window_after(edge).start.micros();
+    };
+  }
+  return plan;
+}
+
 std::string absolute_path(const std::string& folder, const std::string& path) {
   return std::filesystem::absolute(std::filesystem::path(folder) / path).lexically_normal().string();
 }
@@ -152,16 +177,23 @@ Result<std::vector<runtime::SourcePlan>> plan_sources(const sql::Job& job, const
               std::move(operation), SessionOptions{view_spec.session->gap, view_spec.session->max_length},
               consumer, generation);
         }
-        return std::make_unique<AlignedAggregate>(std::move(operation), WindowPlan(view_spec.windows), consumer,
-                                                  generation);
+        return std::make_unique<AlignedAggregate>(std::move(operation), WindowPlan(view_spec.windows),
+                                                  consumer, generation);
       };
       view_plan.columns = output_columns(view_spec);
-      if (options.sinks) {
+      const bool inserted = std::ranges::any_of(
+          job.inserts, [&](const sql::InsertSpec& insert) { return insert.view == view; });
+      if (options.sinks && (inserted || !is_read(job, view))) {
         WRACKLINE_ASSIGN(view_plan.sinks, make_sinks(job, view, folder, options.stdout_format, spec.follow));
       }
       plan.views.push_back(std::move(view_plan));
     }
     if (plan.views.empty()) continue;  // the checker has warned that nothing reads this source
+    if (spec.connector == sql::SourceConnector::kView) {
+      plan.derived = derived_plan(job, spec);
+      plans.push_back(std::move(plan));
+      continue;
+    }
     plan.input = input_options(spec, alignment, options.tick_rows);
     WRACKLINE_ASSIGN(plan.source, make_source(spec, folder));
     plans.push_back(std::move(plan));

@@ -23,17 +23,26 @@ struct Runner::RunningView {
 };
 
 struct Runner::RunningSource {
-  RunningSource(SourcePlan from, env::Clock& clock)
-      : planned_views(std::move(from.views)), input(std::move(from.input), std::move(from.source), clock) {}
+  RunningSource(SourcePlan from, env::Clock& clock) : planned_views(std::move(from.views)) {
+    if (from.derived) {
+      derived = std::make_unique<DerivedSource>(std::move(*from.derived));
+    } else {
+      input.emplace(std::move(from.input), std::move(from.source), clock);
+    }
+  }
 
   std::vector<ViewPlan> planned_views;
-  Input input;
+  // One of the two: the outside world, or another view of the job.
+  std::optional<Input> input;
+  std::unique_ptr<DerivedSource> derived;
+  const RunningSource* upstream = nullptr;  // of a derived source: the source of its view
   std::vector<RunningView> views;
   bool ended = false;
   bool tick_goes_on = false;  // its next step belongs to the tick of the one before (Input::Step::more)
 
-  const std::string& name() const { return input.options().name; }
-  EventTime watermark() const { return input.stage().tracker().watermark(); }
+  const std::string& name() const { return input ? input->options().name : derived->plan().view; }
+  const TimeStage& stage() const { return input ? input->stage() : derived->stage(); }
+  EventTime watermark() const { return stage().tracker().watermark(); }
 };
 
 bool RunReport::balanced() const {
@@ -83,9 +92,26 @@ Status Runner::open() {
       running.operation = view.make(*running.output, ledger_.generation(), running.output->wants_changelog());
       source->views.push_back(std::move(running));
     }
-    WRACKLINE_TRY(source->input.open());
+    if (source->input) {
+      WRACKLINE_TRY(source->input->open());
+    } else {
+      connect(*source);
+    }
   }
   return {};
+}
+
+// The view that a derived source reads stands before it.
+void Runner::connect(RunningSource& source) {
+  for (const auto& other : sources_) {
+    for (const RunningView& view : other->views) {
+      if (view.name != source.derived->plan().view) continue;
+      source.upstream = other.get();
+      view.output->also_to(*source.derived);
+      return;
+    }
+  }
+  WRACKLINE_CHECK(false, "a view reads one that stands before it");
 }
 
 Status Runner::run_ticks() {
@@ -93,7 +119,7 @@ Status Runner::run_ticks() {
     bool any_open = false;
     bool any_rows = false;
     for (auto& source : sources_) {
-      if (source->ended) continue;
+      if (source->ended || source->derived) continue;
       WRACKLINE_ASSIGN(const bool rows, tick(*source));
       any_rows |= rows;
       any_open |= !source->ended;
@@ -113,8 +139,8 @@ Status Runner::run_ticks() {
 }
 
 Result<bool> Runner::tick(RunningSource& source) {
-  WRACKLINE_ASSIGN(const Input::Step step, source.input.next());
-  for (const std::string& text : source.input.take_notices()) notice(text);
+  WRACKLINE_ASSIGN(const Input::Step step, source.input->next());
+  for (const std::string& text : source.input->take_notices()) notice(text);
   switch (step.kind) {
     case Input::StepKind::kRecords:
       WRACKLINE_TRY(judge_and_publish(source, step));
@@ -134,7 +160,7 @@ Result<bool> Runner::tick(RunningSource& source) {
 Status Runner::judge_and_publish(RunningSource& source, const Input::Step& step) {
   if (!std::exchange(source.tick_goes_on, step.more)) ++ticks_;
   const Batch& batch = *step.batch;
-  const TickContext context{ticks_, &source.input.stage().partition_names(), &ledger_, step.read_at.micros()};
+  const TickContext context{ticks_, &source.stage().partition_names(), &ledger_, step.read_at.micros()};
   for (RunningView& view : source.views) {
     if (step.fresh) view.operation->begin_batch(batch);
     WRACKLINE_TRY(view.operation->process(batch, *step.times, context, step.begin, step.end));
@@ -142,21 +168,41 @@ Status Runner::judge_and_publish(RunningSource& source, const Input::Step& step)
   }
   rows_ += static_cast<int64_t>(step.end - step.begin);
   if (step.end == batch.rows) rows_ += static_cast<int64_t>(batch.rejects.size());
-  return {};
+  return step.more ? Status() : run_derived(source, step.read_at.micros());
 }
 
-Status Runner::advance_views(RunningSource& source, int64_t wall_us) {
-  const TickContext context{ticks_, &source.input.stage().partition_names(), &ledger_, wall_us};
-  for (RunningView& view : source.views) {
-    WRACKLINE_TRY(view.operation->advance(source.watermark().micros()));
-    WRACKLINE_TRY(view.operation->finish_tick(context));
+// The views that read views of `source`, and those that read these: they stand in this order.
+Status Runner::run_derived(const RunningSource& source, int64_t wall_us) {
+  for (auto& derived : sources_) {
+    if (derived->upstream != &source) continue;
+    const int64_t watermark_us = source.watermark().micros();
+    if (derived->derived->collect(watermark_us, WallTime(wall_us))) {
+      const Batch& batch = derived->derived->batch();
+      const TickContext context{ticks_, &derived->stage().partition_names(), &ledger_, wall_us};
+      for (RunningView& view : derived->views) {
+        view.operation->begin_batch(batch);
+        WRACKLINE_TRY(view.operation->process(batch, derived->derived->times(), context, 0, batch.rows));
+      }
+    }
+    derived->derived->follow(watermark_us);
+    WRACKLINE_TRY(advance_views(*derived, wall_us));
   }
   return {};
 }
 
+Status Runner::advance_views(RunningSource& source, int64_t wall_us) {
+  const TickContext context{ticks_, &source.stage().partition_names(), &ledger_, wall_us};
+  for (RunningView& view : source.views) {
+    WRACKLINE_TRY(view.operation->advance(source.watermark().micros()));
+    WRACKLINE_TRY(view.operation->finish_tick(context));
+  }
+  return run_derived(source, wall_us);
+}
+
 Status Runner::flush() {
   for (auto& source : sources_) {
-    WRACKLINE_TRY(source->input.flush());
+    if (!source->input) continue;  // flushed by what it reads
+    WRACKLINE_TRY(source->input->flush());
     WRACKLINE_TRY(advance_views(*source, kMicrosMin));
   }
   return {};
@@ -203,11 +249,13 @@ void Runner::report_progress(bool force) {
   bool total_known = true;
   uint64_t total = 0;
   for (const auto& source : sources_) {
-    progress.watermark = std::min(progress.watermark, source->watermark());
-    progress.bytes_read += source->input.bytes_read();
-    const std::optional<uint64_t> bytes = source->input.bytes_total();
-    total_known &= bytes.has_value();
-    total += bytes.value_or(0);
+    if (source->input) {
+      progress.watermark = std::min(progress.watermark, source->watermark());
+      progress.bytes_read += source->input->bytes_read();
+      const std::optional<uint64_t> bytes = source->input->bytes_total();
+      total_known &= bytes.has_value();
+      total += bytes.value_or(0);
+    }
     for (const RunningView& view : source->views) {
       if (!view.operation) continue;
       const FateCounts counts = view.operation->balance().total();
@@ -267,13 +315,13 @@ RunReport Runner::report() const {
   result.seconds = static_cast<double>(clock_.monotonic_us() - started_us_) / 1e6;
   result.watermark = EventTime::plus_infinity();
   for (const auto& source : sources_) {
-    result.watermark = std::min(result.watermark, source->watermark());
-    const TimeStage& stage = source->input.stage();
+    if (source->input) result.watermark = std::min(result.watermark, source->watermark());
+    const TimeStage& stage = source->stage();
     SourceReport about{source->name(), {}, stage.unit_findings()};
     if (stage.dedup() != nullptr) about.dedup = stage.dedup()->statistics();
     result.sources.push_back(std::move(about));
     for (const RunningView& view : source->views) {
-      result.views.push_back({view.name, source->name(), source->input.stage().partition_names(),
+      result.views.push_back({view.name, source->name(), source->stage().partition_names(),
                               view.operation->balance(), view.operation->statistics()});
     }
   }

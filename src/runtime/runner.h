@@ -20,6 +20,7 @@
 #include "operators/balance.h"
 #include "operators/source.h"
 #include "operators/view_operator.h"
+#include "runtime/derived_source.h"
 #include "runtime/input.h"
 #include "runtime/view_output.h"
 
@@ -37,6 +38,7 @@ struct ViewPlan {
 struct SourcePlan {
   InputOptions input;
   std::unique_ptr<Source> source;
+  std::optional<DerivedPlan> derived;  // instead of both: a view of an earlier plan is the source
   std::vector<ViewPlan> views;
 };
 
@@ -104,6 +106,8 @@ class Runner {
   // Takes the next step of the source; returns false when it had nothing to give.
   Result<bool> tick(RunningSource& source);
   Status judge_and_publish(RunningSource& source, const Input::Step& step);
+  void connect(RunningSource& source);
+  Status run_derived(const RunningSource& source, int64_t wall_us);
   Status advance_views(RunningSource& source, int64_t wall_us);
   Status flush();
   Status commit();

@@ -10,6 +10,7 @@ Status ViewOutput::open(const std::vector<OutputColumn>& columns, std::string_vi
 }
 
 Status ViewOutput::take(const ChangeBatch& changes) {
+  for (DerivedSource* source : derived_) source->take(changes);
   for (SinkBinding& binding : sinks_) {
     if (binding.mode != SinkMode::kChangelog) WRACKLINE_TRY(binding.sink->write(changes));
   }

@@ -6,6 +6,7 @@
 
 #include "operators/sink.h"
 #include "operators/view_operator.h"
+#include "runtime/derived_source.h"
 
 namespace wrackline::runtime {
 
@@ -18,6 +19,8 @@ class ViewOutput : public ChangeConsumer {
  public:
   explicit ViewOutput(std::vector<SinkBinding> sinks) : sinks_(std::move(sinks)) {}
 
+  // The view's rows are records of other views, too. The source must outlive the output.
+  void also_to(DerivedSource& source) { derived_.push_back(&source); }
   Status open(const std::vector<OutputColumn>& columns, std::string_view view, int64_t generation);
   Status take(const ChangeBatch& changes) override;
   Status take_changelog(const ChangeBatch& changes) override;
@@ -28,6 +31,7 @@ class ViewOutput : public ChangeConsumer {
 
  private:
   std::vector<SinkBinding> sinks_;
+  std::vector<DerivedSource*> derived_;
 };
 
 }  // namespace wrackline::runtime

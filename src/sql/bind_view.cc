@@ -36,8 +36,14 @@ constexpr std::pair<std::string_view, Reason> kDroppable[] = {
 
 class ViewBinder {
  public:
-  ViewBinder(const JobText& text, const CreateView& view, BoundView& made, std::span<BoundSource> sources)
-      : text_(text), view_(view), spec_(made.spec), options_(made.options), sources_(sources) {}
+  ViewBinder(const JobText& text, const CreateView& view, BoundView& made, std::vector<BoundSource>& sources,
+             std::span<const BoundView> views)
+      : text_(text),
+        view_(view),
+        spec_(made.spec),
+        options_(made.options),
+        sources_(sources),
+        views_(views) {}
 
   Status bind() {
     spec_.name = view_.name.text;
@@ -203,19 +209,83 @@ class ViewBinder {
     }
     std::vector<std::string_view> known;
     for (size_t i = 0; i < sources_.size(); ++i) {
+      if (sources_[i].spec.connector == SourceConnector::kView) continue;
       known.push_back(sources_[i].spec.name);
       if (sources_[i].spec.name != name.names[0]) continue;
       spec_.source = i;
       return {};
     }
+    for (size_t i = 0; i < views_.size(); ++i) {
+      known.push_back(views_[i].spec.name);
+      if (views_[i].spec.name == name.names[0]) return read_view(i, *view_.from.args[1]);
+    }
     const std::string nearest = nearest_name(name.names[0], known);
     return fail(text_.error(
         name.position, ErrorCode::kNotFound, format("there is no source \"{}\"", printable(name.names[0])),
-        nearest.empty() ? "A view reads a source, a table WITH a connector; views over views are planned."
+        nearest.empty() ? "A view reads a source, a table WITH a connector, or a view that stands before it."
                         : format("did you mean \"{}\"?", nearest)));
   }
 
+  // The final rows of another view are the source: their time is the window's end, less a microsecond, or its
+  // start.
+  Status read_view(size_t index, const Syntax& time) {
+    const ViewSpec& upstream = views_[index].spec;
+    SourceSpec made;
+    made.name = upstream.name;
+    made.connector = SourceConnector::kView;
+    made.of_view.view = index;
+    bool has_end = false;
+    bool has_time = false;
+    for (size_t i = 0; i < upstream.columns.size(); ++i) {
+      const ViewColumn& column = upstream.columns[i];
+      const bool is_start = column.identity && column.expression->column == 0;
+      const bool is_end = column.identity && column.expression->column == 1;
+      if (is_start) made.of_view.window_start = i;
+      if (is_end) made.of_view.window_end = i;
+      has_end |= is_end;
+      if ((is_start || is_end) && time.kind == SyntaxKind::kColumn && time.names.back() == column.name) {
+        has_time = true;
+        made.of_view.time_is_start = is_start;
+        made.event_time.column = i;
+      }
+      const bool clashes = column.name == "window_start" || column.name == "window_end";
+      made.fields.push_back(
+          {.name = clashes ? "source_" + column.name : column.name, .type = column.expression->type});
+    }
+    std::vector<std::string> missing = missing_identity(upstream);
+    if (!has_end && std::ranges::find(missing, "window_end") == missing.end())
+      missing.push_back("window_end");
+    if (!missing.empty()) {
+      return invalid(view_.from.args[0]->position,
+                     format("view \"{}\" cannot be read: it does not select {}", upstream.name, missing[0]),
+                     "A view that others read selects window_end and every key: they tell its rows apart.");
+    }
+    if (!has_time) {
+      return invalid(
+          time.position,
+          format("the rows of view \"{}\" have their time in window_end or window_start", upstream.name),
+          format("Write {}({}, window_end, ...): a row then belongs to the last microsecond of its "
+                 "window.",
+                 upper(function_->name), upstream.name));
+    }
+    if (made.of_view.time_is_start && upstream.session) {
+      return invalid(time.position, "the start of a session is known only when it has ended",
+                     format("Write {}({}, window_end, ...).", upper(function_->name), upstream.name));
+    }
+    const auto same = [&](const BoundSource& other) {
+      return other.spec.connector == SourceConnector::kView && other.spec.of_view.view == index &&
+             other.spec.event_time.column == made.event_time.column;
+    };
+    const auto known = std::ranges::find_if(sources_, same);
+    spec_.source = static_cast<size_t>(known - sources_.begin());
+    if (known != sources_.end()) return {};
+    WRACKLINE_ASSIGN(Options none, Options::make(text_, OptionOwner::kSource, view_.name, {}, {}));
+    sources_.push_back({.spec = std::move(made), .options = std::move(none), .warnings = {}});
+    return {};
+  }
+
   Status check_time_column(const Syntax& column) const {
+    if (source().connector == SourceConnector::kView) return {};
     const std::string& event_time = source().fields[source().event_time.column].name;
     if (column.kind == SyntaxKind::kCall && column.text == "descriptor") {
       return invalid(column.position, "DESCRIPTOR is not needed here",
@@ -615,7 +685,8 @@ class ViewBinder {
   const CreateView& view_;
   ViewSpec& spec_;
   const Options& options_;
-  std::span<BoundSource> sources_;
+  std::vector<BoundSource>& sources_;
+  std::span<const BoundView> views_;
   std::vector<std::string> key_texts_;  // one a key
   const WindowFunction* function_ = nullptr;
 };
@@ -623,11 +694,11 @@ class ViewBinder {
 }  // namespace
 
 Result<BoundView> bind_view(const JobText& text, const CreateView& view, std::span<const Override> overrides,
-                            std::span<BoundSource> sources) {
+                            std::vector<BoundSource>& sources, std::span<const BoundView> views) {
   WRACKLINE_ASSIGN(Options options,
                    Options::make(text, OptionOwner::kView, view.name, view.options, overrides));
   BoundView made{.spec = {}, .options = std::move(options), .syntax = &view};
-  WRACKLINE_TRY(ViewBinder(text, view, made, sources).bind());
+  WRACKLINE_TRY(ViewBinder(text, view, made, sources, views).bind());
   return made;
 }
 

@@ -37,9 +37,10 @@ Result<BoundSource> bind_source(const JobText& text, const CreateTable& table,
                                 std::span<const Override> overrides, std::span<const CreateView* const> views,
                                 bool follow);
 
-// Marks the fields that the view reads as needed.
+// Marks the fields that the view reads as needed. A view that reads one of `views`, which stand before it,
+// adds a source for it.
 Result<BoundView> bind_view(const JobText& text, const CreateView& view, std::span<const Override> overrides,
-                            std::span<BoundSource> sources);
+                            std::vector<BoundSource>& sources, std::span<const BoundView> views);
 
 Result<BoundSink> bind_sink(const JobText& text, const CreateTable& table,
                             std::span<const Override> overrides);

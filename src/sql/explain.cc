@@ -267,7 +267,13 @@ std::string window_in_words(const ViewSpec& view) {
 
 void explain_query(Paragraph& out, const BoundView& bound, const SourceSpec& source) {
   const ViewSpec& view = bound.spec;
-  out.row("reads", format("source \"{}\"", source.name));
+  if (source.connector == SourceConnector::kView) {
+    out.row("reads", format("the final rows of view \"{}\", at {}", source.name,
+                            source.of_view.time_is_start ? "the start of their windows"
+                                                         : "the last microsecond of their windows"));
+  } else {
+    out.row("reads", format("source \"{}\"", source.name));
+  }
   out.row("window", window_in_words(view));
   if (view.where) out.row("where", bound.syntax->where_text);
   out.row("keys", view.keys.empty() ? "(none: one row a window)" : joined(view.key_names));
@@ -360,11 +366,16 @@ std::string explain(const JobText& text, std::span<const BoundSource> sources,
                     std::span<const BoundView> views, std::span<const BoundSink> sinks,
                     std::span<const InsertSpec> inserts) {
   std::vector<std::string> paragraphs;
-  for (const BoundSource& source : sources) paragraphs.push_back(explain_source(text, source));
+  for (const BoundSource& source : sources) {
+    if (source.spec.connector != SourceConnector::kView) paragraphs.push_back(explain_source(text, source));
+  }
   for (size_t i = 0; i < views.size(); ++i) {
     const bool inserted =
         std::ranges::any_of(inserts, [&](const InsertSpec& insert) { return insert.view == i; });
-    paragraphs.push_back(explain_view(text, views[i], sources, !inserted));
+    const bool read = std::ranges::any_of(sources, [&](const BoundSource& source) {
+      return source.spec.connector == SourceConnector::kView && source.spec.of_view.view == i;
+    });
+    paragraphs.push_back(explain_view(text, views[i], sources, !inserted && !read));
   }
   for (size_t i = 0; i < sinks.size(); ++i) {
     const auto insert = std::ranges::find(inserts, i, &InsertSpec::sink);

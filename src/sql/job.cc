@@ -47,7 +47,7 @@ class JobBinder {
       bound_sources_.push_back(std::move(source));
     }
     for (const CreateView* view : views_) {
-      WRACKLINE_ASSIGN(BoundView bound, bind_view(text_, *view, overrides_, bound_sources_));
+      WRACKLINE_ASSIGN(BoundView bound, bind_view(text_, *view, overrides_, bound_sources_, bound_views_));
       bound_views_.push_back(std::move(bound));
     }
     derive_dedup_horizons(bound_sources_, bound_views_);

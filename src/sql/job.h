@@ -31,7 +31,7 @@ struct TimeColumn {
   std::optional<int64_t> missing;  // numeric value that means "no time" (option time_missing)
 };
 
-enum class SourceConnector : uint8_t { kFile, kStdin };
+enum class SourceConnector : uint8_t { kFile, kStdin, kView };
 enum class FilesMode : uint8_t { kParallel, kSequence };
 enum class InputOrder : uint8_t { kAsRead, kArrivalTime };
 
@@ -41,10 +41,21 @@ struct DedupSpec {
   std::optional<Duration> horizon;  // how far behind the watermark ids are known; nullopt: for ever
 };
 
+// With kView: the final rows of a view that stands before this one. Fields are the view's columns, as they
+// are named there; its columns window_start and window_end are called source_window_start and
+// source_window_end, because each view brings its own.
+struct ViewSourceSpec {
+  size_t view = 0;          // index in Job::views
+  size_t window_start = 0;  // column that holds it; used only when time is the start
+  size_t window_end = 0;    // column that holds it
+  bool time_is_start = false;
+};
+
 struct SourceSpec {
   std::string name;
   std::vector<Field> fields;  // `needed` is set for what some view, time or partition reads
   SourceConnector connector = SourceConnector::kFile;
+  ViewSourceSpec of_view;          // kView
   std::vector<std::string> paths;  // globs, relative to the job file's folder unless absolute
   std::string format;              // "jsonl" | "csv" | "" (guess)
   char delimiter = ',';
@@ -64,7 +75,7 @@ struct SourceSpec {
   Duration max_future_accept = seconds(86400);
   Duration idle_timeout = seconds(60);  // live sources only
   std::optional<Duration> idle_close;   // live sources only; nullopt: off
-  std::optional<Duration> max_drift;    // nullopt: bounded input is aligned to the smallest window, live is not
+  std::optional<Duration> max_drift;  // nullopt: bounded input is aligned to the smallest window, live is not
 };
 
 using wrackline::LatePolicy;
