@@ -65,10 +65,8 @@ void Input::note_end(Split& split) const {
 Result<Input::Step> Input::look() {
   looked_us_ = now_us_;
   read_since_look_ = false;
-  bool all_ended = true;
   bool all_at_end = true;
   for (auto& split : splits_) {
-    all_ended &= split->ended;
     all_at_end &= split->ended || (split->caught_up && split->found_end_us.has_value());
     split->caught_up = false;
   }
@@ -77,6 +75,7 @@ Result<Input::Step> Input::look() {
     quiet_since_us_ = now_us_;
   }
   WRACKLINE_TRY(discover());
+  const bool all_ended = std::ranges::all_of(splits_, [](const auto& split) { return split->ended; });
   Step step;
   step.kind = all_ended && !splits_.empty() ? StepKind::kEnded : StepKind::kQuiet;
   bool moved = find_idle();

@@ -242,6 +242,19 @@ TEST(LiveInput, ANewPartitionHoldsFromItsRegistrationAndMovesNothingBack) {
   EXPECT_EQ(live.watermark_s(), 150);
 }
 
+TEST(LiveInput, WithoutALogAtFirstItWaitsForOne) {
+  Live live(0);
+  live.drain();
+  live.add_log();
+  live.clock.advance(seconds(1));
+  const auto step = live.input->next();
+  ASSERT_TRUE(step.has_value());
+  EXPECT_EQ(step->kind, Input::StepKind::kQuiet);  // found, but not yet read
+  live.append(0, 100);
+  live.drain();
+  EXPECT_EQ(live.watermark_s(), 100);
+}
+
 TEST(LiveInput, AnEndedPartitionLetsGo) {
   Live live(2);
   live.append(0, 100);
