@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -97,6 +98,12 @@ class DelayHistogram {
   std::vector<Bucket> buckets() const;
 
   size_t bytes() const { return sizeof(*this) + pages_.capacity() * sizeof(uint64_t); }
+
+  // A histogram from what one showed of itself: buckets as buckets() gives them (index and count are looked
+  // at). nullopt when they are none of any histogram: not ascending, empty, beyond int64, or with ends
+  // outside their buckets.
+  static std::optional<DelayHistogram> restore(std::span<const Bucket> buckets, int64_t min, int64_t max,
+                                               WideSum sum);
 
   // Same counts and sum; minimum and maximum too where both know them exactly.
   friend bool operator==(const DelayHistogram& a, const DelayHistogram& b);

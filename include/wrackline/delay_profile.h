@@ -138,6 +138,9 @@ struct DelaySummary {
   std::optional<TimedRecord> furthest_ahead;   // the record with the smallest delay, when negative
   DelayHistogram delay;
   DelayHistogram disorder;
+  // False: from a saved profile, where quantiles are upper edges of histogram buckets, at most 0.8 % too
+  // great, and the records at the ends are not known.
+  bool exact = true;
 };
 
 // Something about the clocks that a person should look at.
@@ -185,6 +188,8 @@ struct DelayInterval {
   int64_t disorder_p50_us = 0;
   int64_t disorder_p99_us = 0;
   int64_t disorder_max_us = 0;
+  DelayHistogram delay;
+  DelayHistogram disorder;
 };
 
 // A time from which on delays come from another distribution than before.

@@ -115,6 +115,25 @@ struct PartitionBudget {
   int64_t windows_held = 0;  // windows that could close only when this partition spoke or ended
 };
 
+// The rule tried on the past: derived from the records up to a cut, checked on the next ones.
+struct BudgetBacktest {
+  struct Fold {
+    int64_t trained_pairs = 0;
+    int64_t tested_pairs = 0;
+    int64_t watermark_delay_us = 0;  // as derived before the cut; up to 0.8 % above the exact one
+    int64_t late = 0;                // of the tested pairs
+    bool held = false;               // late share within the target, or above it by no more than chance
+  };
+  enum class Verdict : uint8_t {
+    kInsufficient,  // too few records for a statement before the first cut
+    kHeld,
+    kExceeded,  // in some fold more were late than the target allows
+  };
+  std::vector<Fold> folds;
+  Verdict verdict = Verdict::kInsufficient;
+};
+std::string_view to_string(BudgetBacktest::Verdict verdict);  // "insufficient" | "held" | "exceeded"
+
 struct BudgetReport {
   BudgetOptions options;
   int64_t watermark_delay_us = 0;
@@ -140,7 +159,24 @@ struct BudgetReport {
   Verdict tail_verdict = Verdict::kInsufficient;  // of the lateness
   std::vector<std::string> notes;                 // sentences for people
   ProfileReport profile;
+  BudgetBacktest backtest;  // kExact only
+  // Of all records in order: event time, arrival time, partition. With it a budget says what it was for.
+  uint64_t input_digest = 0;
+  bool from_profile = false;  // from saved histograms: see budget_from_profile
 };
+
+// A budget from a saved profile, which has histograms but no records: kExact judges records (lag > delay), a
+// safe bound for windows of any size; kNearestRank ranks delays. Spans are upper edges of buckets, at most
+// 0.8 % too great; there is no latency, no state, no separation of modes. Errors: as LatenessBudget.
+[[nodiscard]] std::expected<BudgetReport, std::string> budget_from_profile(ProfileReport profile,
+                                                                           BudgetOptions options);
+
+// Systems whose settings a budget can be written in.
+enum class SettingsTarget : uint8_t { kWrackline, kFlink, kFlinkSql, kSpark, kKafkaStreams, kBeam };
+std::optional<SettingsTarget> parse_settings_target(std::string_view name);  // "flink-sql"
+// The equivalent settings with the boundary shifts of that system, as text to paste, comments included.
+// Spans are rounded up to milliseconds where the system knows no less.
+std::string budget_settings(const BudgetReport& report, SettingsTarget target);
 
 class LatenessBudget {
  public:

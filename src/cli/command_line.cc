@@ -28,8 +28,6 @@ void add_run(CLI::App& app, RunCommand& command, Chosen& chosen) {
       ->allow_extra_args(false);
   sub->add_option("--replay", command.replay,
                   "follow the tick log in this state directory: the same ticks, so the same results");
-  sub->add_option("--replay", command.replay,
-                  "follow the tick log in this state directory: the same ticks, so the same results");
   sub->add_flag("--follow", command.follow, "go on reading files that grow, until interrupted");
   sub->add_option("--at-end", command.at_end, "what the end of bounded input does to open windows")
       ->check(CLI::IsMember({"flush", "hold"}))
@@ -49,7 +47,6 @@ void add_run(CLI::App& app, RunCommand& command, Chosen& chosen) {
       "  wrackline run clicks.sql\n"
       "  wrackline run clicks.sql --set clicks.path=today.jsonl --state /var/lib/clicks\n"
       "  wrackline run clicks.sql --replay /var/lib/clicks --state again.state\n"
-      "  wrackline run clicks.sql --replay /var/lib/clicks --state again.state\n"
       "  zcat clicks.jsonl.gz | wrackline run from_stdin.sql | jq 'select(._status == \"correction\")'");
   sub->callback([&] { chosen = [&] { return run(command); }; });
 }
@@ -66,8 +63,8 @@ void add_check(CLI::App& app, CheckCommand& command, Chosen& chosen) {
 }
 
 void add_input_options(CLI::App* sub, InputArguments& input) {
-  sub->add_option("input", input.paths, "files or globs, .gz and .zst too; - for standard input")->required();
-  sub->add_option("--event-time", input.event_time, "column that says when it happened")->required();
+  sub->add_option("input", input.paths, "files or globs, .gz and .zst too; - for standard input");
+  sub->add_option("--event-time", input.event_time, "column that says when it happened");
   sub->add_option("--arrival-time", input.arrival_time, "column that says when it arrived");
   sub->add_option("--partition", input.partition, "column that names the partition (default: the file)");
   sub->add_option("--time-unit", input.time_unit, "unit of numeric times: s, ms, us or ns");
@@ -83,12 +80,19 @@ void add_input_options(CLI::App* sub, InputArguments& input) {
   sub->add_option("--max-future-skew", input.max_future_skew,
                   "event times further ahead of arrival do not move the watermark")
       ->capture_default_str();
+  sub->add_option("--id", input.id,
+                  "columns that identify a record, commas between them: later copies are left out");
+  sub->add_flag("--drop-repeats", input.drop_repeats, "leave out records that repeat an earlier one exactly");
 }
 
 void add_measure(CLI::App& app, MeasureCommand& command, Chosen& chosen) {
   CLI::App* sub =
       app.add_subcommand("measure", "Measure how late records are: delay and disorder, per partition");
   add_input_options(sub, command.input);
+  sub->add_option("--producer", command.producer, "column that names the sender, to judge each one's clock");
+  sub->add_option("--out", command.out, "save the profile; saved ones are inputs that are added up");
+  sub->add_option("--against", command.against,
+                  "compare with a saved profile; exit 3 when the distribution changed");
   sub->add_option("--report", command.report, "write the figures as one HTML page into this file");
   sub->add_flag("--json", command.json, "one JSON document");
   sub->footer(
@@ -96,7 +100,10 @@ void add_measure(CLI::App& app, MeasureCommand& command, Chosen& chosen) {
       "  wrackline measure clicks.jsonl --event-time at --arrival-time received --report clicks.html\n"
       "  wrackline measure 'trips/*.csv.gz' --event-time event_ms --arrival-time arrival_ms --time-unit ms\n"
       "  wrackline measure - --format jsonl --event-time at --partition device --json < clicks.jsonl | jq "
-      ".all");
+      ".all\n"
+      "  wrackline measure clicks.jsonl --event-time at --arrival-time received --producer device --out "
+      "may.json\n"
+      "  wrackline measure may.json june.json --against april.json");
   sub->callback([&] { chosen = [&] { return measure(command); }; });
 }
 
@@ -117,6 +124,10 @@ void add_budget(CLI::App& app, BudgetCommand& command, Chosen& chosen) {
   sub->add_option("--rule", command.rule, "exact (on disorder), or the plain nearest-rank recipe on delays")
       ->check(CLI::IsMember({"exact", "nearest-rank"}))
       ->capture_default_str();
+  sub->add_option("--profile", command.profile, "a saved profile instead of input");
+  sub->add_option(
+      "--emit", command.emit,
+      "settings for wrackline, flink, flink-sql, spark, kafka-streams or beam instead of the report");
   sub->add_option("--report", command.report, "write the figures as one HTML page into this file");
   sub->add_flag("--json", command.json, "one JSON document");
   sub->footer(
@@ -141,6 +152,7 @@ void add_sweep(CLI::App& app, SweepCommand& command, Chosen& chosen) {
   sub->add_option("--tick-rows", command.tick_rows, "most records in a tick; versions depend on it")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 20))
       ->capture_default_str();
+  sub->add_option("--report", command.report, "write the figures as one HTML page into this file");
   sub->add_flag("--json", command.json, "one JSON document");
   sub->footer(
       "Examples:\n"

@@ -25,7 +25,6 @@ struct RunCommand {
   std::vector<std::string> set;  // source.option=value
   bool follow = false;
   std::string replay;            // state directory whose tick log is followed; "" none
-  std::string replay;            // state directory whose tick log is followed; "" none
   std::string at_end = "flush";  // flush | hold
   std::string format;            // of rows on standard output
   uint64_t tick_rows = 4096;
@@ -54,11 +53,16 @@ struct InputArguments {
   std::string delimiter = ",";
   std::string order_by = "input";  // input | arrival
   std::string max_future_skew = "5 min";
+  std::string id;  // columns with commas between them; "" none
+  bool drop_repeats = false;
 };
 
 struct MeasureCommand {
   InputArguments input;
-  std::string report;  // path of a page to write; "" writes none
+  std::string producer;
+  std::string out;      // path of a profile to write; "" writes none
+  std::string against;  // path of a profile to compare with
+  std::string report;   // path of a page to write; "" writes none
   bool json = false;
 };
 int measure(const MeasureCommand& command);
@@ -73,7 +77,9 @@ struct BudgetCommand {
   std::string target_late = "1%";
   std::string tail = "99.9%";
   std::string rule = "exact";
-  std::string report;  // path of a page to write; "" writes none
+  std::string profile;  // a saved profile instead of input
+  std::string emit;     // settings for a system instead of the report
+  std::string report;   // path of a page to write; "" writes none
   bool json = false;
 };
 int budget(const BudgetCommand& command);
@@ -85,6 +91,7 @@ struct SweepCommand {
   std::string delay;     // spans with commas between them; "" a ladder
   std::string lateness;  // likewise
   uint64_t tick_rows = 4096;
+  std::string report;  // path of a page to write; "" writes none
   bool json = false;
 };
 int sweep(const SweepCommand& command);

@@ -34,6 +34,13 @@ Result<Duration> span_argument(std::string_view option, std::string_view text) {
 
 Result<engine::MeasureInput> measure_input(const InputArguments& arguments) {
   engine::MeasureInput input;
+  if (arguments.paths.empty()) {
+    return fail(ErrorCode::kUsage, "input is required", {}, "Name files or globs, or - for standard input.");
+  }
+  if (arguments.event_time.empty()) {
+    return fail(ErrorCode::kUsage, "--event-time is required",
+                "It names the column that says when a record happened.", "For example: --event-time at");
+  }
   input.paths = arguments.paths;
   input.format = arguments.format;
   input.event_time = arguments.event_time;
@@ -72,6 +79,21 @@ Result<engine::MeasureInput> measure_input(const InputArguments& arguments) {
   input.in_arrival_order = arguments.order_by == "arrival";
   if (input.in_arrival_order && !input.arrival_time) {
     return fail(ErrorCode::kUsage, "--order-by arrival needs --arrival-time");
+  }
+  for (size_t from = 0; !arguments.id.empty() && from <= arguments.id.size();) {
+    const size_t comma = std::min(arguments.id.find(',', from), arguments.id.size());
+    if (comma == from) {
+      return fail(ErrorCode::kUsage, format("--id \"{}\" has an empty column name", printable(arguments.id)),
+                  {}, "For example: --id vehicle,event_s");
+    }
+    input.id.push_back(arguments.id.substr(from, comma - from));
+    from = comma + 1;
+  }
+  input.drop_repeats = arguments.drop_repeats;
+  if (input.drop_repeats && !input.id.empty()) {
+    return fail(ErrorCode::kUsage, "--id and --drop-repeats contradict each other",
+                "--id leaves out records with a known id, --drop-repeats those with the same bytes.",
+                "Keep one of them.");
   }
   WRACKLINE_ASSIGN(input.max_future_skew, span_argument("max-future-skew", arguments.max_future_skew));
   if (std::ranges::count(arguments.paths, "-") > 0 && arguments.format.empty()) {

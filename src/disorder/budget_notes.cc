@@ -98,6 +98,26 @@ void note_disagreement(const BudgetReport& report, Notes& notes) {
             "than their own delay."));
 }
 
+void note_backtest(const BudgetReport& report, Notes& notes) {
+  const auto& folds = report.backtest.folds;
+  if (report.backtest.verdict == BudgetBacktest::Verdict::kInsufficient) return;
+  const auto worst = std::ranges::max_element(folds, {}, [](const BudgetBacktest::Fold& fold) {
+    return static_cast<double>(fold.late) / static_cast<double>(fold.tested_pairs);
+  });
+  const double share = 100 * static_cast<double>(worst->late) / static_cast<double>(worst->tested_pairs);
+  if (report.backtest.verdict == BudgetBacktest::Verdict::kHeld) {
+    notes.push_back(
+        format("Derived from earlier records and tried on later ones {} times, it held: at most {:.2f} % "
+               "were late.",
+               folds.size(), share));
+  } else {
+    notes.push_back(
+        format("Derived from earlier records and tried on later ones it did not always hold: once {:.2f} % "
+               "were late. The stream changed under way; measure shows when.",
+               share));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> budget_notes(const BudgetReport& report) {
@@ -108,6 +128,7 @@ std::vector<std::string> budget_notes(const BudgetReport& report) {
   note_what_is_missing(report, notes);
   note_slowest(report, notes);
   note_disagreement(report, notes);
+  note_backtest(report, notes);
   return notes;
 }
 

@@ -213,4 +213,33 @@ bool operator==(const DelayHistogram& a, const DelayHistogram& b) {
       left, right, [](const auto& x, const auto& y) { return x.index == y.index && x.count == y.count; });
 }
 
+std::optional<DelayHistogram> DelayHistogram::restore(std::span<const Bucket> buckets, int64_t min,
+                                                      int64_t max, WideSum sum) {
+  DelayHistogram histogram;
+  if (buckets.empty())
+    return min == histogram.min_ && max == histogram.max_ && sum == 0 ? std::optional(histogram)
+                                                                      : std::nullopt;
+  constexpr auto kIndexMost = static_cast<BucketIndex>((kPagesPerSign << kSubBits) - 1);
+  constexpr auto kCountMost = uint64_t{1} << 62;
+  const BucketIndex last_of_all = bucket_of(std::numeric_limits<int64_t>::max());
+  std::optional<BucketIndex> before;
+  uint64_t total = 0;
+  for (const Bucket& bucket : buckets) {
+    const bool known = bucket.index >= -kIndexMost && bucket.index <= last_of_all;
+    if (!known || bucket.count == 0 || bucket.count > kCountMost || (before && bucket.index <= *before) ||
+        bucket_of(lower_edge(bucket.index)) != bucket.index)
+      return std::nullopt;
+    total += bucket.count;
+    if (total > kCountMost) return std::nullopt;
+    before = bucket.index;
+    histogram.add(lower_edge(bucket.index), bucket.count);
+  }
+  if (bucket_of(min) != buckets.front().index || bucket_of(max) != buckets.back().index || min > max)
+    return std::nullopt;
+  histogram.min_ = min;
+  histogram.max_ = max;
+  histogram.sum_ = sum;
+  return histogram;
+}
+
 }  // namespace wrackline

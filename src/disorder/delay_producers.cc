@@ -29,6 +29,7 @@ constexpr size_t kSlotsMost = 64;
 constexpr size_t kDriftSlotsMin = 8;
 constexpr int64_t kDriftSpanMin = 600'000'000;
 constexpr double kDriftPpmMin = 20;
+constexpr double kDriftPpmMax = 500;  // beyond what clocks do: such delays grow for another reason
 
 // The least delay in each stretch of arrival time: all that the hull needs.
 class FloorPoints {
@@ -100,7 +101,8 @@ std::optional<double> FloorPoints::drift_ppm() const {
   const double scatter = std::max(above[above.size() / 2], 1000.0);
   const double moved = std::abs(slope) * static_cast<double>(span_us);
   const double ppm = slope * 1e6;
-  if (std::abs(ppm) < kDriftPpmMin || moved < 3 * scatter) return std::nullopt;
+  if (std::abs(ppm) < kDriftPpmMin || std::abs(ppm) > kDriftPpmMax || moved < 3 * scatter)
+    return std::nullopt;
   return ppm;
 }
 

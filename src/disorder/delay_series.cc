@@ -23,15 +23,18 @@ constexpr size_t kIntervalsMost = 1024;
 constexpr size_t kIntervalsShown = 400;
 
 // Change points.
-constexpr size_t kSideIntervals = 14;  // on each side of a candidate
-constexpr size_t kSideIntervalsMin = 3;
-constexpr size_t kShapeIntervalsMin = 7;
+constexpr size_t kSideIntervals = 14;                     // on each side of a candidate
+constexpr size_t kSideIntervalsMin = 2 * kSideIntervals;  // fewer could be one phase of what comes and goes
+// Seen from so far the sides still differ: what comes and goes with the time of day is no change for good.
+constexpr size_t kLongSideIntervals = 4 * kSideIntervals;
+constexpr double kLongPart = 0.8;  // of the distance that is asked for near by
 constexpr uint64_t kValuesPerInterval = 20;
 constexpr size_t kValuesMin = 20;        // on each side
 constexpr double kFloorDistance = 0.35;  // so much of one side lies below the other side's floor
 constexpr double kFloorQuantile = 0.02;  // what counts as the floor
 constexpr double kFloorDecades = 9;      // -log10 of the chance of that by luck
 constexpr double kShapeDistance = 0.75;
+constexpr int64_t kAbsurd = int64_t{50} * 366 * 86'400'000'000;  // a broken number, no delay
 
 int64_t next_width(int64_t width_us) {
   const auto at = std::ranges::upper_bound(kWidths, width_us);
@@ -46,7 +49,8 @@ std::vector<int64_t> sample_of(const DelayHistogram& histogram) {
   const uint64_t taken = std::min(count, kValuesPerInterval);
   for (uint64_t i = 0; i < taken; ++i) {
     const uint64_t rank = taken == 1 ? 1 : 1 + i * (count - 1) / (taken - 1);
-    values.push_back(histogram.rank_lower(rank));
+    const int64_t value = histogram.rank_lower(rank);
+    if (value > -kAbsurd && value < kAbsurd) values.push_back(value);
   }
   return values;
 }
@@ -132,14 +136,18 @@ class ChangeFinder {
     std::vector<Candidate> floors;
     std::vector<Candidate> shapes;
     for (size_t at = kSideIntervalsMin; at + kSideIntervalsMin <= samples_.size(); ++at) {
-      const Sides both = sides(at);
-      if (both.before.size() < kValuesMin || both.after.size() < kValuesMin) continue;
-      const FloorStep floor = floor_step(both);
-      if (floor.distance >= kFloorDistance && floor.decades >= kFloorDecades)
+      const Sides near = sides(at, kSideIntervals);
+      if (near.before.size() < kValuesMin || near.after.size() < kValuesMin) continue;
+      const FloorStep floor = floor_step(near);
+      const double distance = ks_distance(near);
+      const bool by_floor = floor.distance >= kFloorDistance && floor.decades >= kFloorDecades;
+      if (!by_floor && distance < kShapeDistance) continue;
+      const Sides far = sides(at, kLongSideIntervals);
+      if (by_floor && floor_step(far).distance >= kLongPart * kFloorDistance) {
         floors.push_back({at, floor.decades, true});
-      if (at < kShapeIntervalsMin || at + kShapeIntervalsMin > samples_.size()) continue;
-      const double distance = ks_distance(both);
-      if (distance >= kShapeDistance) shapes.push_back({at, distance, false});
+      } else if (distance >= kShapeDistance && ks_distance(far) >= kLongPart * kShapeDistance) {
+        shapes.push_back({at, distance, false});
+      }
     }
     std::vector<Candidate> kept = strongest(floors, {});
     kept = strongest(shapes, kept);
@@ -150,11 +158,10 @@ class ChangeFinder {
   }
 
  private:
-  Sides sides(size_t at) const {
+  Sides sides(size_t at, size_t reach) const {
     Sides both;
-    for (size_t i = at - std::min(at, kSideIntervals); i < at; ++i) append(both.before, samples_[i]);
-    for (size_t i = at; i < std::min(at + kSideIntervals, samples_.size()); ++i)
-      append(both.after, samples_[i]);
+    for (size_t i = at - std::min(at, reach); i < at; ++i) append(both.before, samples_[i]);
+    for (size_t i = at; i < std::min(at + reach, samples_.size()); ++i) append(both.after, samples_[i]);
     std::ranges::sort(both.before);
     std::ranges::sort(both.after);
     return both;
@@ -174,7 +181,7 @@ class ChangeFinder {
     return taken;
   }
   RegimeChange describe(const Candidate& candidate) const {
-    const Sides both = sides(candidate.at);
+    const Sides both = sides(candidate.at, kSideIntervals);
     const auto side = [](const std::vector<int64_t>& sorted) {
       return RegimeChange::Side{quantile_of(sorted, 0.05), quantile_of(sorted, 0.5),
                                 quantile_of(sorted, 0.95)};
@@ -216,6 +223,8 @@ DelayInterval interval_of(int64_t start_us, const SeriesBuilder::Interval& from)
   interval.p95_us = from.delay.rank_upper(nearest_rank(count, 950));
   interval.p99_us = from.delay.rank_upper(nearest_rank(count, 990));
   interval.max_us = from.delay.max();
+  interval.delay = from.delay;
+  interval.disorder = from.disorder;
   if (from.disorder.empty()) return interval;
   interval.disorder_p50_us = from.disorder.rank_upper(nearest_rank(from.disorder.count(), 500));
   interval.disorder_p99_us = from.disorder.rank_upper(nearest_rank(from.disorder.count(), 990));

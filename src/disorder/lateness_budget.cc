@@ -134,6 +134,7 @@ struct LatenessBudget::State {
   std::expected<void, std::string> choose_by_rank(const ProfileCore::Finished& profile, BudgetReport& report);
   std::expected<void, std::string> choose_exactly(const ProfileCore::Finished& profile, BudgetReport& report);
   std::expected<void, std::string> sample();
+  BudgetBacktest backtest(double effect) const;
   std::expected<void, std::string> collect(RankSelector& transport, RankSelector& all);
   double measure_effect(const Sample& transport, BudgetReport& report) const;
   std::expected<void, std::string> play(BudgetReport& report);
@@ -244,6 +245,36 @@ std::expected<void, std::string> LatenessBudget::State::collect(RankSelector& tr
       [](PartitionId, int64_t) {});
 }
 
+// Folds over the stretches of the input that sample() kept apart: derived from the first 16, 20, 24 and 28 of
+// 32, each checked on the next four.
+BudgetBacktest LatenessBudget::State::backtest(double effect) const {
+  constexpr size_t kFirst = kDesignBlocks / 2;
+  constexpr size_t kStep = kDesignBlocks / 8;
+  BudgetBacktest result;
+  for (size_t cut = kFirst; cut + kStep <= blocks.size(); cut += kStep) {
+    Sample trained;
+    Sample tested;
+    for (size_t i = 0; i < cut; ++i) trained.merge(blocks[i]);
+    for (size_t i = cut; i < cut + kStep; ++i) tested.merge(blocks[i]);
+    const Allowance allowed = allowance(trained.pairs, effect, options.target_late);
+    if (!allowed.sufficient || tested.pairs == 0) continue;
+    BudgetBacktest::Fold fold{.trained_pairs = trained.pairs, .tested_pairs = tested.pairs};
+    if (const uint64_t rank = rank_leaving(trained, allowed.late); rank > 0)
+      fold.watermark_delay_us = saturating_add(BucketTable(trained.behind).locate(rank).bucket.upper, 1);
+    fold.late = static_cast<int64_t>(tested.behind.count_at_least(fold.watermark_delay_us));
+    // More than the target is no verdict yet: of a small sample more may be late by chance.
+    const auto n =
+        static_cast<int64_t>(std::max(1.0, std::floor(static_cast<double>(tested.pairs) / effect)));
+    const auto k = static_cast<int64_t>(std::floor(static_cast<double>(fold.late) / effect));
+    fold.held = 1 - disorder::Binomial(n, options.target_late.value()).at_most(k - 1) > kAlpha;
+    result.folds.push_back(fold);
+  }
+  if (result.folds.empty()) return result;
+  const bool held = std::ranges::all_of(result.folds, &BudgetBacktest::Fold::held);
+  result.verdict = held ? BudgetBacktest::Verdict::kHeld : BudgetBacktest::Verdict::kExceeded;
+  return result;
+}
+
 // The design effect at the quantile that the target asks for, measured over stretches of the input.
 double LatenessBudget::State::measure_effect(const Sample& transport, BudgetReport& report) const {
   if (transport.behind.empty()) return 1;
@@ -278,6 +309,7 @@ std::expected<void, std::string> LatenessBudget::State::choose_exactly(const Pro
   report.sample = transport.pairs;
   report.offline_pairs = everything.pairs - transport.pairs;
   report.design_effect = measure_effect(transport, report);
+  report.backtest = backtest(report.design_effect);
   const Allowance allowed = allowance(transport.pairs, report.design_effect, options.target_late);
   report.verdict = allowed.sufficient
                        ? disorder::verdict_of(allowed.effective, options.target_late.complement().value())
@@ -359,8 +391,13 @@ std::expected<void, std::string> LatenessBudget::State::play(BudgetReport& repor
                    .delay_us = report.watermark_delay_us,
                    .lateness_us = report.allowed_lateness_us,
                    .partitions = core.partition_count()});
+  uint64_t digest = 0xCBF29CE484222325;
+  const auto mix = [&](uint64_t value) { digest = (digest ^ value) * 0x9E3779B97F4A7C15 ^ digest >> 29; };
   auto played = replay(
       [&](const Judged& record) {
+        mix(static_cast<uint64_t>(record.event_us));
+        mix(record.delay_us ? static_cast<uint64_t>(*record.delay_us) + 1 : 0);
+        mix(record.partition);
         const auto arrival =
             record.delay_us ? std::optional(saturating_add(record.event_us, *record.delay_us)) : std::nullopt;
         pass.judge({record.partition, record.event_us, arrival, record.key_hash, record.refused,
@@ -372,6 +409,7 @@ std::expected<void, std::string> LatenessBudget::State::play(BudgetReport& repor
       },
       [&](PartitionId partition, int64_t progress_us) { pass.advance(partition, progress_us); });
   if (!played) return played;
+  report.input_digest = digest;
   report.counts = pass.total();
   const int64_t late = report.counts.pairs - report.counts.on_time - report.counts.refused_future;
   for (size_t i = 0, id = 0; i < report.partitions.size(); ++i, ++id) {

@@ -14,6 +14,7 @@ constexpr int64_t kBurstRecordsMin = 8;
 constexpr double kStoredShareMin = 0.005;
 constexpr double kYearUs = 365.2425 * 86'400e6;
 constexpr int64_t kYearsLookFrom = 90;  // delays of fewer years are no lost century
+constexpr int64_t kCoarseClock = 60'000'000;
 constexpr uint64_t kRepeatSample = 64;
 constexpr size_t kSampleMost = size_t{1} << 16;
 
@@ -125,7 +126,9 @@ void OrderSuspicion::report(const std::vector<std::string>& names, const Profile
                  span_words(done.longest_delay_us_), with_thousands(done.most_in_burst_),
                  printable(names[most->first])));
   }
-  if (done.sampled_records_ >= 20 && 20 * done.sampled_repeats_ >= done.sampled_records_) {
+  // On coarse clocks equal times say nothing.
+  const bool fine = report.resolution_us < kCoarseClock;
+  if (fine && done.sampled_records_ >= 20 && 4 * done.sampled_repeats_ >= done.sampled_records_) {
     const double repeats =
         static_cast<double>(done.sampled_repeats_) / static_cast<double>(done.sampled_records_);
     found(

@@ -236,6 +236,30 @@ std::string sample_json(const BudgetReport& report) {
   return out;
 }
 
+// What the budget was for, what it says, and how it did on records that it had not seen.
+std::string certificate_json(const BudgetReport& report) {
+  std::string out = format(
+      R"({{"input":"{:016x}","records":{},"rule":"{}","watermark_delay_us":{},"allowed_lateness_us":{},"predicted":{})",
+      report.input_digest, report.profile.all.records, to_string(report.options.rule),
+      report.watermark_delay_us, report.allowed_lateness_us, shares_json(report.counts));
+  out += format(R"(,"late_share_upper":{},"confidence":0.95,"effective_samples":{},"split_us":{})",
+                report.late_share_upper,
+                static_cast<int64_t>(static_cast<double>(report.sample) / report.design_effect),
+                number(report.profile.all.split_us));
+  out += format(
+      R"(,"assumes":{{"partitions":{},"max_future_skew_us":{},"from_profile":{},"no_idle_partition":true}},"backtest":{{"verdict":"{}","folds":[)",
+      report.partitions.size(), report.options.profile.max_future_skew.micros(), report.from_profile,
+      to_string(report.backtest.verdict));
+  for (const BudgetBacktest::Fold& fold : report.backtest.folds) {
+    if (out.back() != '[') out += ',';
+    out += format(
+        R"({{"trained_pairs":{},"tested_pairs":{},"watermark_delay_us":{},"late":{},"late_share":{},"held":{}}})",
+        fold.trained_pairs, fold.tested_pairs, fold.watermark_delay_us, fold.late,
+        share_of(fold.late, fold.tested_pairs), fold.held);
+  }
+  return out + "]}}";
+}
+
 }  // namespace
 
 std::string profile_to_json(const ProfileReport& report, const RejectedCounts& rejected) {
@@ -252,6 +276,35 @@ std::string profile_to_json(const ProfileReport& report, const RejectedCounts& r
   out += format(R"(,"series":{},"producers":{},"repeats":{}}})", series_json(report.series),
                 producers_json(report.producers), repeats_json(report.repeats));
   return out;
+}
+
+std::string comparison_to_json(const ProfileComparison& comparison, const std::string& against) {
+  std::string out = format(R"({{"against":{},"verdict":"{}","quantities":[)", json_quoted(against),
+                           to_string(comparison.verdict));
+  for (const QuantityComparison& of : comparison.quantities) {
+    if (out.back() != '[') out += ',';
+    out += format(R"({{"quantity":{},"ks":{},"ks_limit":{},"psi":{},"quantiles":[)", json_quoted(of.quantity),
+                  of.ks, of.ks_limit, of.psi);
+    for (const QuantityComparison::Moved& moved : of.quantiles) {
+      if (out.back() != '[') out += ',';
+      out += format(R"({{"quantile":{},"before_us":{},"after_us":{}}})", json_quoted(moved.quantile),
+                    moved.before_us, moved.after_us);
+    }
+    out += "]}";
+  }
+  out += ']';
+  const auto names = [&](std::string_view key, const std::vector<std::string>& list) {
+    out += format(R"(,"{}":[)", key);
+    for (const std::string& name : list) {
+      if (out.back() != '[') out += ',';
+      append_json_quoted(out, name);
+    }
+    out += ']';
+  };
+  names("partitions_changed", comparison.partitions_changed);
+  names("partitions_new", comparison.partitions_new);
+  names("partitions_gone", comparison.partitions_gone);
+  return out + format(R"(,"text":{}}})", json_quoted(comparison.text));
 }
 
 std::string budget_to_json(const BudgetReport& report, const RejectedCounts& rejected) {
@@ -294,9 +347,9 @@ std::string budget_to_json(const BudgetReport& report, const RejectedCounts& rej
     append_json_quoted(out, note);
     first = false;
   }
-  out += format(R"(],"records":{},"rejected":{},"findings":{}}})", report.profile.all.records,
+  out += format(R"(],"records":{},"rejected":{},"findings":{})", report.profile.all.records,
                 rejected_json(rejected), findings_json(report.profile.findings));
-  return out;
+  return out + format(R"(,"certificate":{}}})", certificate_json(report));
 }
 
 std::string sweep_to_json(const SweepReport& report, const SweepSubject& subject) {

@@ -37,7 +37,11 @@
 //          "target_late","tail","window_us","slide_us","counts":{pairs,on_time,corrected,ledgered,refused_future},
 //          "sample":{size,offline,from_transport_mode,design_effect,late,late_share_upper,confidence,point_delay_us,
 //                    both_modes_delay_us},
-//          "verdict":{watermark_delay,allowed_lateness},"notes":[text],"records","rejected","findings"}
+//          "verdict":{watermark_delay,allowed_lateness},"notes":[text],"records","rejected","findings",
+//          "certificate":{"input","records","rule","watermark_delay_us","allowed_lateness_us","predicted",
+//                         "late_share_upper","confidence","effective_samples","split_us","assumes":{partitions,
+//                         max_future_skew_us,from_profile,no_idle_partition},"backtest":{"verdict":"held"|"exceeded"|
+//                         "insufficient","folds":[{trained_pairs,tested_pairs,watermark_delay_us,late,late_share,held}]}}}
 // Sweep:
 // {"job","view","source","records","rejected","filtered","partitions","keys","policy","window_us","slide_us",
 //          "offset_us","configured":{delay_us,lateness_us},"judged","pairs",
@@ -56,6 +60,7 @@
 #include <vector>
 
 #include "wrackline/delay_profile.h"
+#include "wrackline/delay_profile_file.h"
 #include "wrackline/lateness_budget.h"
 #include "wrackline/lateness_sweep.h"
 
@@ -65,6 +70,9 @@ namespace wrackline {
 using RejectedCounts = std::map<std::string, int64_t>;
 
 std::string profile_to_json(const ProfileReport& report, const RejectedCounts& rejected);
+// {"against","verdict","quantities":[{"quantity","ks","ks_limit","psi","quantiles":[{quantile,before_us,after_us}]}],
+//  "partitions_changed","partitions_new","partitions_gone","text"}
+std::string comparison_to_json(const ProfileComparison& comparison, const std::string& against);
 std::string budget_to_json(const BudgetReport& report, const RejectedCounts& rejected);
 
 // What a sweep of a job's view was over, beside its figures.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <span>
 
 #include "base/text.h"
 #include "disorder/delay_chart.h"
@@ -170,6 +171,38 @@ std::string findings_text(const std::vector<Finding>& findings, size_t width) {
   return out;
 }
 
+std::string producers_text(const ProducersReport& producers, size_t width) {
+  constexpr size_t kProducersShown = 12;
+  Table table;
+  table.add({printable(producers.column, kNameWidthMax), "records", "before they happened", "clock ahead",
+             "about", "drift"});
+  size_t faulty = 0;
+  for (size_t i = 0; i < producers.list.size(); ++i) {
+    const ProducerSummary& one = producers.list[i];
+    faulty += one.fault != ClockFault::kNone;
+    if (i >= kProducersShown) continue;
+    const auto span = [](const std::optional<int64_t>& value) { return value ? short_span(*value) : "-"; };
+    table.add({name_cell(one.producer, kNameWidthMax), with_thousands(one.records),
+               with_thousands(one.negative),
+               one.offset_proven_us ? ">= " + short_span(*one.offset_proven_us) : "-",
+               span(one.offset_estimated_us), one.drift_ppm ? format("{:.0f} ppm", *one.drift_ppm) : "-"});
+  }
+  std::string out = table.text(2);
+  if (producers.list.size() > kProducersShown)
+    out += format("  +{} more (all with --json)\n", producers.list.size() - kProducersShown);
+  out += wrapped(
+      "\"clock ahead\" is proven by records that arrived before they happened; \"about\" is an estimate "
+      "against the other producers, for one way alone cannot tell a slow clock from a long path.",
+      width, "  ");
+  const size_t told = std::min(faulty, kProducersShown);
+  for (const ProducerSummary& one : std::span(producers.list).first(told)) {  // faults come first
+    out +=
+        wrapped(format("{} \"{}\": {}.", producers.column, printable(one.producer), one.text), width, "  ! ");
+  }
+  if (faulty > told) out += format("  ! {} more with a fault (all with --json)\n", faulty - told);
+  return out;
+}
+
 std::string headline(const ProfileReport& report, const RejectedCounts& rejected) {
   std::string out = records_word(report.all.records);
   if (report.partitions.size() > 1) {
@@ -314,6 +347,9 @@ std::string profile_text(const ProfileReport& report, const RejectedCounts& reje
             "late they are.",
             options.width, "  ");
   }
+  if (report.repeats && report.repeats->records > 0)
+    out += format("  {} left out as copies of earlier ones\n", records_word(report.repeats->records));
+  if (report.producers) out += "\n" + producers_text(*report.producers, options.width) + "\n";
   out += findings_text(report.findings, options.width);
   return out;
 }
@@ -338,6 +374,36 @@ std::string budget_text(const BudgetReport& report, const RejectedCounts& reject
   for (const std::string& note : report.notes) out += wrapped(note, options.width, "  - ");
   out += findings_text(report.profile.findings, options.width);
   return out;
+}
+
+std::string comparison_text(const ProfileComparison& comparison, std::string_view against,
+                            const ReportTextOptions& options) {
+  std::string out = format("compared with {}: {}\n\n", printable(against), to_string(comparison.verdict));
+  Table table;
+  table.add({"", "", "before", "now"});
+  for (const QuantityComparison& of : comparison.quantities) {
+    for (const QuantityComparison::Moved& moved : of.quantiles)
+      table.add({of.quantity, moved.quantile, short_span(moved.before_us), short_span(moved.after_us)});
+  }
+  out += table.text(2);
+  for (const QuantityComparison& of : comparison.quantities) {
+    if (of.quantiles.empty()) continue;
+    out += format("  {}: distance (KS) {:.3f}, by chance at most {:.3f}; stability index (PSI) {:.3f}\n",
+                  of.quantity, of.ks, of.ks_limit, of.psi);
+  }
+  const auto listed = [&](std::string_view what, const std::vector<std::string>& names) {
+    constexpr size_t kNamed = 8;
+    if (names.empty()) return;
+    std::string list;
+    for (size_t i = 0; i < std::min(names.size(), kNamed); ++i)
+      list += format("{}\"{}\"", i == 0 ? "" : ", ", printable(names[i]));
+    if (names.size() > kNamed) list += format(" and {} more", names.size() - kNamed);
+    out += wrapped(format("partitions {}: {}", what, list), options.width, "  ");
+  };
+  listed("that changed", comparison.partitions_changed);
+  listed("that are new", comparison.partitions_new);
+  listed("that are gone", comparison.partitions_gone);
+  return out + "\n" + wrapped(comparison.text, options.width, "  ");
 }
 
 }  // namespace wrackline

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "disorder/report_json.h"
 #include "wrackline/delay_profile.h"
+#include "wrackline/delay_profile_file.h"
 #include "wrackline/lateness_budget.h"
 
 namespace wrackline {
@@ -26,6 +28,10 @@ std::string budget_text(const BudgetReport& report, const RejectedCounts& reject
 // The two staircases, the candidates at the knee and around it, and what the pair of the job file does.
 std::string sweep_text(const SweepReport& report, const SweepSubject& subject,
                        const ReportTextOptions& options);
+
+// How a profile moved against a saved one, whose name is `against`.
+std::string comparison_text(const ProfileComparison& comparison, std::string_view against,
+                            const ReportTextOptions& options);
 
 // A span with three significant digits and one unit, for tables: "350 ms", "11.7 h", "-3 s", "0 s".
 std::string short_span(int64_t micros);

@@ -4,10 +4,15 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 
 #include "base/text.h"
 #include "connectors/file_source.h"
+#include "data/value.h"
+#include "disorder/producer_findings.h"
 #include "formats/parser.h"
+#include "operators/dedup_hash.h"
 #include "runtime/input.h"
 
 namespace wrackline::engine {
@@ -24,6 +29,8 @@ struct Columns {
   std::optional<size_t> arrival;
   std::optional<size_t> partition;
   std::optional<size_t> key;
+  std::optional<size_t> producer;
+  std::vector<size_t> id;
 };
 
 size_t add_field(std::vector<Field>& fields, const std::string& name, Type type) {
@@ -48,6 +55,9 @@ Columns columns_of(const MeasureInput& input) {
   }
   if (input.partition) columns.partition = add_field(columns.fields, *input.partition, Type::text());
   if (input.key) columns.key = add_field(columns.fields, *input.key, Type::text());
+  if (input.producer) columns.producer = add_field(columns.fields, *input.producer, Type::text());
+  for (const std::string& name : input.id)
+    columns.id.push_back(add_field(columns.fields, name, Type::text()));
   return columns;
 }
 
@@ -58,6 +68,25 @@ class Collector {
   virtual PartitionId partition(std::string_view name) = 0;
   virtual std::expected<void, std::string> add(const DelayBatch& batch) = 0;
   virtual void end_partition(PartitionId) {}
+  virtual void add_producer(std::string_view, int64_t /*event_us*/, int64_t /*arrival_us*/) {}
+};
+
+// Remembers which records have been seen, by the 128-bit hash of what identifies them.
+class SeenRecords {
+ public:
+  // Returns false when it was there before.
+  bool insert(std::string_view identity) {
+    const Hash128 hash = hash128(identity);
+    return seen_.insert({hash.high, hash.low}).second;
+  }
+
+ private:
+  struct Hasher {
+    size_t operator()(const std::pair<uint64_t, uint64_t>& hash) const {
+      return static_cast<size_t>(hash.second);
+    }
+  };
+  std::unordered_set<std::pair<uint64_t, uint64_t>, Hasher> seen_;
 };
 
 class Measurement {
@@ -71,12 +100,17 @@ class Measurement {
   int64_t records = 0;
   double seconds = 0;
   std::vector<std::string> notices;
+  int64_t repeats = 0;
+  bool leaves_repeats_out() const { return request_.drop_repeats || !request_.id.empty(); }
 
  private:
   Result<std::unique_ptr<runtime::Input>> open() const;
   Status add(const runtime::Input::Step& step, Collector& collector);
   void count_rejected(const runtime::Input::Step& step);
   void hash_keys(const Batch& batch, size_t begin, size_t end);
+  void find_repeats(const runtime::Input::Step& step);
+  void add_producers(const runtime::Input::Step& step, std::span<const uint8_t> usable,
+                     Collector& collector) const;
   Status check_found(const runtime::Input& input) const;
 
   const MeasureInput& request_;
@@ -89,6 +123,9 @@ class Measurement {
   std::vector<uint8_t> has_arrival_;
   std::vector<uint64_t> key_hash_;
   int64_t without_event_ = 0;
+  SeenRecords seen_;
+  std::string identity_;
+  std::vector<uint8_t> kept_;  // per row of the step: usable, and no repeat
 };
 
 Result<std::unique_ptr<runtime::Input>> Measurement::open() const {
@@ -190,7 +227,12 @@ Status Measurement::add(const runtime::Input::Step& step, Collector& collector) 
     batch.key_hash = key_hash_;
   }
   // Rows that have no usable time are rare: leave them out by copying the rest together.
-  const auto usable = piece(times.usable);
+  std::span<const uint8_t> usable = piece(times.usable);
+  if (leaves_repeats_out()) {
+    find_repeats(step);
+    usable = kept_;
+  }
+  if (columns_.producer && columns_.arrival) add_producers(step, usable, collector);
   if (std::ranges::find(usable, uint8_t{0}) != usable.end()) {
     size_t kept = 0;
     const bool by_row = !batch.partitions.empty();
@@ -215,6 +257,43 @@ Status Measurement::add(const runtime::Input::Step& step, Collector& collector) 
   if (batch.event_us.empty()) return {};
   if (auto added = collector.add(batch); !added) return fail(ErrorCode::kUnavailable, added.error());
   return {};
+}
+
+void Measurement::find_repeats(const runtime::Input::Step& step) {
+  const Batch& batch = *step.batch;
+  kept_.assign(step.times->usable.begin() + static_cast<std::ptrdiff_t>(step.begin),
+               step.times->usable.begin() + static_cast<std::ptrdiff_t>(step.end));
+  for (size_t row = step.begin; row < step.end; ++row) {
+    if (kept_[row - step.begin] == 0) continue;
+    std::string_view identity = batch.raw[row];
+    if (!columns_.id.empty()) {
+      identity_.clear();
+      bool any = false;
+      for (const size_t column : columns_.id) {
+        const Column& values = batch.columns[column];
+        any |= !values.is_null(row);
+        append_json(identity_, values, row);
+        identity_ += ',';
+      }
+      if (!any) continue;  // a record without an id repeats none
+      identity = identity_;
+    }
+    if (seen_.insert(identity)) continue;
+    kept_[row - step.begin] = 0;
+    ++repeats;
+  }
+}
+
+void Measurement::add_producers(const runtime::Input::Step& step, std::span<const uint8_t> usable,
+                                Collector& collector) const {
+  const RecordTimes& times = *step.times;
+  const Column& names = step.batch->columns[*columns_.producer];
+  const std::span<const std::string_view> values = names.values<std::string_view>();
+  for (size_t row = step.begin; row < step.end; ++row) {
+    if (usable[row - step.begin] == 0 || times.arrival_read[row] == 0) continue;
+    collector.add_producer(names.is_null(row) ? "(null)" : values[row], times.event_us[row],
+                           times.arrival_us[row]);
+  }
 }
 
 void Measurement::count_rejected(const runtime::Input::Step& step) {
@@ -262,9 +341,15 @@ Status Measurement::check_found(const runtime::Input& input) const {
 
 class ProfileCollector : public Collector {
  public:
-  explicit ProfileCollector(ProfileOptions options) : profile(std::move(options)) {}
+  explicit ProfileCollector(ProfileOptions options)
+      : producers({.max_future_skew = options.max_future_skew, .time_unit = options.time_unit}),
+        profile(std::move(options)) {}
+  void add_producer(std::string_view name, int64_t event_us, int64_t arrival_us) override {
+    producers.add(name, event_us, arrival_us);
+  }
   PartitionId partition(std::string_view name) override { return profile.partition(name); }
   std::expected<void, std::string> add(const DelayBatch& batch) override { return profile.add(batch); }
+  ProducerTracker producers;
   DelayProfile profile;
 };
 
@@ -294,6 +379,15 @@ Result<MeasureResult> measure(const MeasureInput& input, ProfileOptions options,
   WRACKLINE_TRY(measurement.run(collector, on_progress));
   auto report = collector.profile.finish();
   if (!report) return fail(ErrorCode::kUnavailable, report.error());
+  if (input.producer) {
+    report->producers = collector.producers.finish();
+    report->producers->column = *input.producer;
+    add_producer_findings(*report->producers, report->findings);
+  }
+  if (measurement.leaves_repeats_out()) {
+    const auto read = static_cast<double>(std::max<int64_t>(1, measurement.records));
+    report->repeats = Repeats{measurement.repeats, static_cast<double>(measurement.repeats) / read};
+  }
   return MeasureResult{std::move(*report), std::move(measurement.rejected), measurement.records,
                        measurement.seconds, std::move(measurement.notices)};
 }

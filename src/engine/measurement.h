@@ -27,6 +27,9 @@ struct MeasureInput {
   std::optional<std::string> arrival_time;
   std::optional<std::string> partition;  // nullopt: each file is a partition
   std::optional<std::string> key;        // budget: the grouping key, for the cost of state
+  std::optional<std::string> producer;   // measure: the column that names the sender
+  std::vector<std::string> id;           // columns that identify a record; later copies are left out
+  bool drop_repeats = false;             // leave out records whose bytes repeat those of an earlier one
   std::optional<TimeUnit> time_unit;     // set for numeric times
   const TimeZone* time_zone = nullptr;   // for zoneless times
   std::optional<int64_t> time_missing;
