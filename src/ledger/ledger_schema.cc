@@ -56,7 +56,7 @@ CREATE TABLE more_window (
   window_start_us INTEGER NOT NULL,
   window_end_us   INTEGER NOT NULL,
   late_by_us      INTEGER NOT NULL,
-  PRIMARY KEY (seq, window_start_us)
+  PRIMARY KEY (seq, window_start_us, window_end_us)
 ) WITHOUT ROWID;
 CREATE INDEX more_window_window ON more_window (window_start_us);
 )sql";

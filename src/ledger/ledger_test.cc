@@ -198,6 +198,20 @@ TEST_F(LedgerTest, AnEntryComesBackWhole) {
   EXPECT_EQ(found[1].payload, "");
 }
 
+// Cumulative windows share their start.
+TEST_F(LedgerTest, WindowsWithOneStartAreAllKept) {
+  Entry entry = late_entry(0);
+  entry.windows = {
+      {kNoon, kNoon + 10, 50}, {kNoon, kNoon + 20, 40}, {kNoon, kNoon + 30, 30}, {kNoon, kNoon + 40, 20}};
+  const std::unique_ptr<Ledger> ledger = open_run();
+  add(*ledger, entry);
+  commit(*ledger);
+  std::vector<int64_t> ends;
+  for (const MissedWindow& window : entries(*open_reader()).at(0).windows)
+    ends.push_back(window.end_us - kNoon);
+  EXPECT_THAT(ends, ElementsAre(10, 20, 30, 40));
+}
+
 TEST_F(LedgerTest, EveryReasonComesBack) {
   const std::unique_ptr<Ledger> ledger = open_run();
   for (size_t i = 0; i < kReasonCount; ++i) {

@@ -94,7 +94,7 @@ Status SqliteWriter::prepare() {
                         "?14, ?15, ?16, ?17, ?18) ON CONFLICT (stream_id, \"offset\") DO NOTHING"));
   WRACKLINE_ASSIGN(
       insert_window_,
-      database_.prepare("INSERT INTO more_window VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING"));
+      database_.prepare("INSERT INTO more_window VALUES (?1, ?2, ?3, ?4)"));
   WRACKLINE_ASSIGN(
       insert_stream_,
       database_.prepare("INSERT INTO stream (generation, \"view\", source, file, partition) VALUES (?1, ?2, "
