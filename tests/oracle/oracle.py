@@ -18,8 +18,8 @@ Entry = collections.namedtuple("Entry", "offset reason windows")  # windows: (st
 def answer(values):
     """Of (time, partition, offset, value) in any order [4]."""
     ordered, numbers = sorted(values), [value[3] for value in values]
-    return {"n": len(numbers), "total": sum(numbers), "low": min(numbers), "high": max(numbers),
-            "opening": ordered[0][3], "closing": ordered[-1][3]} if numbers else {"n": 0}
+    return {"n": len(numbers), "total": sum(numbers), "low": min(numbers), "high": max(numbers), "kinds": len(set(numbers)),
+            "opening": ordered[0][3], "closing": ordered[-1][3]}
 
 
 # --- windows [1]: each gives the windows [start, end) of a time
@@ -96,10 +96,22 @@ class View:
     def __init__(self, policy):
         self.policy, self.fates, self.ledger, self.rows = policy, collections.Counter(), [], []
         self.versions = collections.Counter()  # published, by (end, start, key)
+        self.shown = {}  # what readers have, by the same
+        self.having = lambda found: True
 
     def publish(self, place, values, status):
+        """A row that HAVING leaves out has no version; one that it leaves out from now on is withdrawn."""
+        if not self.having(answer(values)):
+            self.retract(place)
+            return
         self.versions[place] += 1
-        self.rows.append(Row(*place, self.versions[place], answer(values), status))
+        self.shown[place] = Row(*place, self.versions[place], answer(values), status)
+        self.rows.append(self.shown[place])
+
+    def retract(self, place):
+        if place in self.shown:
+            self.versions[place] += 1
+            self.rows.append(self.shown.pop(place)._replace(version=self.versions[place], status="retract"))
 
     def refuse(self, record, reason, watermark):
         """A record that no view looks at: of a time that cannot be true yet, or a copy."""
@@ -152,9 +164,6 @@ class WindowView(View):
             self.publish(place, self.groups[place], "correction")
         self.corrected.clear()
 
-    def final(self):
-        return {place: answer(values) for place, values in self.groups.items()}
-
 
 class Session:
     def __init__(self, key, values, gap, published):
@@ -202,9 +211,7 @@ class SessionView(View):
         """What the session, or a part of it, was published as while it was another one."""
         for place in session.published:
             if place != session.place():
-                old = next(row for row in reversed(self.rows) if row[:3] == place)
-                self.versions[place] += 1
-                self.rows.append(old._replace(version=self.versions[place], status="retract"))
+                self.retract(place)
         session.published = [place for place in session.published if place == session.place()]
 
     def replace(self, session, status):
@@ -225,8 +232,8 @@ class SessionView(View):
             elif session.changed:
                 self.withdraw(session)
 
-    def final(self):
-        return {session.place(): answer(session.values) for session in self.sessions}
+    def places(self):
+        return {session.place() for session in self.sessions}
 
 
 # --- before any view: ids [5]
