@@ -140,10 +140,12 @@ Status Engine::start() {
                      start_tick_log(options_.state_directory,
                                     tick_log_header(job_, options_.job_options, ledger_->generation())));
   }
-  for (size_t i = 0; i < plans.size(); ++i) {
-    plans[i].input.log_source = static_cast<uint32_t>(i);
-    plans[i].input.log = log_.get();
-    plans[i].input.replay = replay_.log.get();
+  uint32_t read_so_far = 0;
+  for (runtime::SourcePlan& plan : plans) {
+    if (plan.derived) continue;  // follows from the views that it reads, so it is not in the log
+    plan.input.log_source = read_so_far++;
+    plan.input.log = log_.get();
+    plan.input.replay = replay_.log.get();
   }
   runtime::RunnerOptions runner_options;
   runner_options.flush_at_end = options_.flush_at_end;

@@ -336,10 +336,11 @@ Status add_entry(ledger::Ledger& ledger, const Explanation& made, Explanation::V
   });
 }
 
-// The sources as the log numbers them: those that a view reads.
+// The sources as the log numbers them: those that a view reads, without views.
 std::vector<size_t> sources_read(const sql::Job& job) {
   std::vector<size_t> read;
   for (size_t i = 0; i < job.sources.size(); ++i) {
+    if (job.sources[i].connector == sql::SourceConnector::kView) continue;
     if (std::ranges::any_of(job.views, [&](const sql::ViewSpec& view) { return view.source == i; }))
       read.push_back(i);
   }
@@ -412,6 +413,7 @@ Result<Explanation> explain_record(const std::string& state_directory, const Rec
 
   WRACKLINE_ASSIGN(auto log, TickLogReader::open(state_directory, generation));
   WRACKLINE_ASSIGN(auto plans, plan_sources(job, {.sinks = false}));
+  std::erase_if(plans, [](const runtime::SourcePlan& plan) { return plan.derived.has_value(); });
   Explanation made;
   made.job = summary.header.job_path;
   made.generation = generation;

@@ -167,11 +167,11 @@ Result<Input::Step> Input::next_replayed() {
     return step;
   }
   entry_ = *entry;
-  options_.replay->pop();
   WRACKLINE_TRY(take_splits(entry_));
   WRACKLINE_TRY(apply(entry_));
   step.read_at = WallTime(entry_.wall_us);
   if (entry_.kind == TickKind::kRecords) return begin_tick(entry_);
+  options_.replay->pop();
   step.kind = entry_.kind == TickKind::kTime ? StepKind::kTime : StepKind::kEnded;
   end_logged_ = step.kind == StepKind::kEnded;
   WRACKLINE_TRY(check_tick());
@@ -207,6 +207,7 @@ Result<Input::Step> Input::continue_tick() {
   step.fresh = true;
   step.more = records_left_ > 0;
   if (!step.more) {
+    options_.replay->pop();  // not before: the tick is to end before another source has its turn
     WRACKLINE_TRY(check_tick());
     if (options_.log != nullptr) WRACKLINE_TRY(options_.log->append(entry_));
   }

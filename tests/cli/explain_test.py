@@ -183,6 +183,30 @@ class Replay(CommandTest):
         for arguments in ((), ("--tick-rows", 1), ("--tick-rows", 5000), ("--threads", 3), ("--threads", 2, "--tick-rows", 7)):
             self.check_replay(first, *arguments)
 
+    def test_views_over_views_and_several_sources(self):
+        for name in ("x", "y"):
+            self.write(f"{name}.jsonl", "".join(record(i * 7 % 90 + i // 4, page=f"/{i % 3}") for i in range(400)))
+        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+        options = "event_time = 'at', watermark_delay = '2 s', connector = 'file'"
+        self.write("job.sql", f"""
+            CREATE TABLE x ({columns}) WITH ({options}, path = 'x.jsonl');
+            CREATE MATERIALIZED VIEW tens AS SELECT window_start, window_end, page, count(*) AS n
+            FROM TUMBLE(x, at, INTERVAL '10 seconds') GROUP BY window_start, window_end, page;
+            CREATE MATERIALIZED VIEW minutes AS SELECT window_start, window_end, sum(n) AS n
+            FROM TUMBLE(tens, window_end, INTERVAL '1 minute') GROUP BY window_start, window_end;
+            CREATE TABLE y ({columns}) WITH ({options}, path = 'y.jsonl');
+            CREATE MATERIALIZED VIEW fives AS SELECT window_start, window_end, page, count(*) AS n
+            FROM TUMBLE(y, at, INTERVAL '5 seconds') GROUP BY window_start, window_end, page;
+            CREATE TABLE out () WITH (connector = 'file', path = 'out.jsonl');
+            INSERT INTO out SELECT * FROM minutes;
+            CREATE TABLE other () WITH (connector = 'file', path = 'other.jsonl');
+            INSERT INTO other SELECT * FROM fives;""")
+        first = self.run_command("run", "job.sql", "--json", "--tick-rows", 30)
+        for arguments in ((), ("--tick-rows", 1), ("--threads", 2)):
+            self.check_replay(first, *arguments)
+        made = self.run_command("explain", "--state", "job.state", "--source", "y", "--partition", "y.jsonl", "--offset", 399, "--json").document
+        self.assertEqual([view["view"] for view in made["views"]], ["fives"])
+
     def test_live_input_against_a_clock(self):
         """Idle partitions, a file that appears, wall time that closes windows: all of it from the log, after the fact."""
         self.write("a.jsonl", record(0) + record(30))
