@@ -206,9 +206,9 @@ TEST_F(LedgerTest, WindowsWithOneStartAreAllKept) {
   const std::unique_ptr<Ledger> ledger = open_run();
   add(*ledger, entry);
   commit(*ledger);
+  const std::vector<Entry> found = entries(*open_reader());
   std::vector<int64_t> ends;
-  for (const MissedWindow& window : entries(*open_reader()).at(0).windows)
-    ends.push_back(window.end_us - kNoon);
+  for (const MissedWindow& window : found.at(0).windows) ends.push_back(window.end_us - kNoon);
   EXPECT_THAT(ends, ElementsAre(10, 20, 30, 40));
 }
 
