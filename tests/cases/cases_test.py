@@ -44,6 +44,9 @@ class Cases(Player):
     def test_window_assignment(self):
         self.play_area("window assignment")
 
+    def test_joins(self):
+        self.play_area("joins")
+
     def test_sessions(self):
         self.play_area("sessions")
 

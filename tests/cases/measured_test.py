@@ -47,6 +47,23 @@ class Measured(CommandTest):
         self.run_command("run", "job.sql", "--json", "--at-end", "hold")
         self.assertEqual([(row["value"], row["_version"]) for row in self.rows("rows.jsonl")], [(2, 1)])
 
+    def test_c039_who_holds_time_back(self):
+        """Of four partitions one is silent from the start: the status names it, and tells how far the others are."""
+        for name, times in (("p0", [50_000]), ("p1", [9000]), ("p2", [40_000]), ("p3", [])):
+            self.write(f"{name}.jsonl", "".join(map(record, times)))
+        self.write("job.sql", job("TUMBLE(records, t, INTERVAL '10 s')", {"path": "p*.jsonl", "follow": "on"}))
+        process = subprocess.Popen([wrackline.BINARY, "run", "job.sql", "--json"], cwd=self.folder, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (process.kill(), process.communicate()))
+        deadline, status = time.monotonic() + 30, {}
+        while status.get("sources", [{}])[0].get("records") != 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+            outcome = wrackline.wrackline("status", "--state", "job.state", "--json", cwd=self.folder)
+            status = outcome.document if outcome.code == 0 else {}
+        source = status["sources"][0]
+        self.assertEqual((source["watermark"], source["partitions"]), ("-infinity", 4), status)
+        self.assertIn("p3.jsonl", str(source["held_by"]), status)
+
     def test_c052_many_overlapping_windows(self):
         """A day that slides by a second: 86,400 windows a record, and what is kept grows with seconds, not with windows."""
         self.write("records.jsonl", "".join(record(second * 1000) for second in range(1000)))

@@ -29,7 +29,7 @@ docs/cases.md, tests/script those that state the law.
     watermark 12000                  at the end of an input that is held
 
 Windows: 10 s, hop 5 s 10 s (slide and size), cumulate 2 s 10 s (step and size), session 10 s (gap).
-Options: window, offset, zone, delay, lateness, late, select, where, having, keys none (then a row's key is -), unit (of times in records: s, ms, us, ns), times (unit of
+Options: then WINDOW and then_select EXPRESSION (a view over the view, whose rows are looked at), window, offset, zone, delay, lateness, late, select, where, having, keys none (then a row's key is -), unit (of times in records: s, ms, us, ns), times (unit of
 times in expectations: ms or us), column NAME TYPE, files NAME... (there, and empty, from the start), source NAME = VALUE, view NAME = VALUE, partition column, order read,
 ticks N..., host_zone NAME..., mtime FILE SECONDS. Further sections: watermarks (after each record), changelog (lines of a
 changelog sink), refused (what the refusal says), explains (what `check` says), warns (what the run says), and
@@ -40,7 +40,7 @@ import pathlib
 import re
 
 SECTIONS = ("push", "expect", "ledger", "changelog", "refused", "explains", "warns", "measure", "budget")
-SETTINGS = ("window", "offset", "zone", "delay", "lateness", "late", "select", "where", "having", "keys", "unit", "times", "order", "partition")
+SETTINGS = ("window", "offset", "zone", "delay", "lateness", "late", "select", "where", "having", "keys", "then", "then_select", "unit", "times", "order", "partition")
 PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 KINDS = {"hop": 2, "cumulate": 2, "session": 1}  # and how many spans they take
 AHEAD_S = 100  # with a watermark that is moved, records claim to have arrived so long before they happened, and so move nothing
@@ -219,17 +219,17 @@ class Script:
             contents[f"{file}.jsonl"] = contents.get(f"{file}.jsonl", "") + record.text + "\n"
         return contents
 
-    def window(self):
-        """The window function of the job."""
-        text = self.options.get("window", "10 s")
+    def window(self, option="window", source="records", time="t"):
+        """The window function of a view."""
+        text = self.options.get(option, "10 s")
         kind, _, rest = text.partition(" ")
         if kind not in KINDS:
             kind, rest = "tumble", text
         spans = SPAN.findall(rest) if KINDS.get(kind) == 2 else [rest]
         arguments = [f"INTERVAL '{span}'" for span in spans]
-        arguments += [f"INTERVAL '{self.options[name]}'" for name in ("offset",) if name in self.options]
-        arguments += [f"'{self.options[name]}'" for name in ("zone",) if name in self.options]
-        return f"{kind.upper()}(records, t, {', '.join(arguments)})"
+        arguments += [f"INTERVAL '{self.options[name]}'" for name in ("offset",) if name in self.options and option == "window"]
+        arguments += [f"'{self.options[name]}'" for name in ("zone",) if name in self.options and option == "window"]
+        return f"{kind.upper()}({source}, {time}, {', '.join(arguments)})"
 
     def job(self, sink_mode="upsert"):
         source = {"connector": "file", "path": "p*.jsonl", "event_time": "t", "arrival_time": "arr", "time_unit": self.options.get("unit", "ms"),
@@ -251,14 +251,19 @@ class Script:
         conditions = [self.options[name] for name in ("where",) if name in self.options] + ["moves IS NULL"] * self.moved
         where = f"WHERE {' AND '.join(f'({condition})' for condition in conditions)}\n" if conditions else ""
         key = "" if self.options.get("keys") == "none" else ", k"
+        outer = "" if "then" not in self.options else f"""CREATE MATERIALIZED VIEW result_of_results AS
+SELECT window_start, window_end, k, {self.options["then_select"]} AS value
+FROM {self.window("then", "result", "window_start")}
+GROUP BY window_start, window_end, k;
+"""
         having = f" HAVING {self.options['having']}" if "having" in self.options else ""
         return f"""CREATE TABLE records ({", ".join(f"{name} {kind}" for name, kind in self.columns.items())}) WITH ({written(source)});
 CREATE MATERIALIZED VIEW result{with_view} AS
 SELECT window_start, window_end{key}, {self.options.get("select", "count(*)")} AS value
 FROM {self.window()}
 {where}GROUP BY window_start, window_end{key}{having};
-CREATE TABLE published () WITH (connector = 'file', path = 'rows.jsonl', mode = '{sink_mode}');
-INSERT INTO published SELECT * FROM result;
+{outer}CREATE TABLE published () WITH (connector = 'file', path = 'rows.jsonl', mode = '{sink_mode}');
+INSERT INTO published SELECT * FROM {"result_of_results" if outer else "result"};
 """
 
 

@@ -28,6 +28,15 @@ class Law(Player):
     def test_sessions(self):
         self.play_area("sessions")
 
+    def test_cascades(self):
+        self.play_area("cascades")
+
+    def test_early(self):
+        self.play_area("early")
+
+    def test_having(self):
+        self.play_area("having")
+
     def test_policies(self):
         self.play_area("policies")
 

@@ -285,7 +285,7 @@ class Player(CommandTest):
         """Published and ledgered add up to the truth, for every key and window."""
         select, window = script.options.get("select", "count(*)"), script.options.get("window", "10 s")
         unit = re.fullmatch(r"(\d+) (us|ms|s|days)", window)
-        if select not in ("count(*)", "sum(v)") or not unit or {"offset", "where", "having", "keys"} & set(script.options) or not script.end:
+        if select not in ("count(*)", "sum(v)") or not unit or {"offset", "where", "having", "keys", "then"} & set(script.options) or not script.end:
             return
         if any(record.key is None and not record.moves for record in script.records) or any(entry[3] != "late" for entry in script.entries):
             return
