@@ -12,10 +12,11 @@ sys.dont_write_bytecode = True  # the folders of the questions stay clean
 
 import harness
 import measure.question
+import sweep.question
 import tumbling.question
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-QUESTIONS = {question.NAME: question for question in (tumbling.question, measure.question)}
+QUESTIONS = {question.NAME: question for question in (tumbling.question, measure.question, sweep.question)}
 
 
 def parse_arguments():

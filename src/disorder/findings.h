@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -70,7 +69,7 @@ class ZoneSuspicion {
 };
 
 // Watches the order of records for what clocks and senders do to it: stores that are emptied later, times
-// that stand still or go back, centuries that got lost, records that come twice.
+// that stand still or go back, centuries that got lost.
 class OrderSuspicion {
  public:
   // `late_us`: delays beyond it are old enough to have been stored. See kStoredTimes.
@@ -94,7 +93,6 @@ class OrderSuspicion {
     int64_t last_event_us = kMicrosMin;
   };
   void close(PartitionId partition, Burst& burst);
-  void look_for_repeats(const LogRows& rows);
 
   int64_t late_us_;
   std::vector<Burst> open_;  // by partition
@@ -113,9 +111,6 @@ class OrderSuspicion {
   bool events_vary_ = false;
   bool arrivals_vary_ = false;
   int64_t arrivals_ = 0;
-  std::unordered_set<uint64_t> sampled_;  // hashes of one in 64 (partition, event, arrival)
-  int64_t sampled_records_ = 0;
-  int64_t sampled_repeats_ = 0;
 };
 
 // Regime changes, no arrival times at all, units that are mixed.

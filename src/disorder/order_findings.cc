@@ -14,17 +14,6 @@ constexpr int64_t kBurstRecordsMin = 8;
 constexpr double kStoredShareMin = 0.005;
 constexpr double kYearUs = 365.2425 * 86'400e6;
 constexpr int64_t kYearsLookFrom = 90;  // delays of fewer years are no lost century
-constexpr int64_t kCoarseClock = 60'000'000;
-constexpr uint64_t kRepeatSample = 64;
-constexpr size_t kSampleMost = size_t{1} << 16;
-
-uint64_t mixed(uint64_t value) {
-  value ^= value >> 33;
-  value *= 0xFF51AFD7ED558CCD;
-  value ^= value >> 33;
-  value *= 0xC4CEB9FE1A85EC53;
-  return value ^ (value >> 33);
-}
 
 }  // namespace
 
@@ -58,18 +47,6 @@ void OrderSuspicion::look(const PartitionRun& run) {
   }
 }
 
-void OrderSuspicion::look_for_repeats(const LogRows& rows) {
-  for (size_t i = 0; i < rows.event_us.size(); ++i) {
-    const auto event = static_cast<uint64_t>(rows.event_us[i]);
-    const uint64_t hash = mixed(event * 0x9E3779B97F4A7C15 + rows.partition[i]) ^
-                          (rows.has_arrival[i] != 0 ? mixed(static_cast<uint64_t>(rows.delay_us[i]) + 1) : 0);
-    if (hash % kRepeatSample != 0) continue;
-    if (sampled_.size() >= kSampleMost && !sampled_.contains(hash)) continue;
-    ++sampled_records_;
-    if (!sampled_.insert(hash).second) ++sampled_repeats_;
-  }
-}
-
 void OrderSuspicion::look(const LogRows& rows) {
   if (rows.event_us.empty()) return;
   if (rows_ == 0) first_event_us_ = rows.event_us.front();
@@ -87,7 +64,6 @@ void OrderSuspicion::look(const LogRows& rows) {
       max_arrival_us_ = arrival_us;
     }
   }
-  look_for_repeats(rows);
   constexpr auto kFrom = static_cast<int64_t>(static_cast<double>(kYearsLookFrom) * kYearUs);
   if (count_above(rows.delay_us, kFrom) == 0) return;
   for (size_t i = 0; i < rows.event_us.size(); ++i) {
@@ -125,18 +101,6 @@ void OrderSuspicion::report(const std::vector<std::string>& names, const Profile
                  records_text(done.stored_records_), share * 100, with_thousands(done.bursts_),
                  span_words(done.longest_delay_us_), with_thousands(done.most_in_burst_),
                  printable(names[most->first])));
-  }
-  // On coarse clocks equal times say nothing.
-  const bool fine = report.resolution_us < kCoarseClock;
-  if (fine && done.sampled_records_ >= 20 && 4 * done.sampled_repeats_ >= done.sampled_records_) {
-    const double repeats =
-        static_cast<double>(done.sampled_repeats_) / static_cast<double>(done.sampled_records_);
-    found(
-        Finding::Kind::kRepeats, static_cast<int64_t>(std::llround(repeats * static_cast<double>(rows_))), 0,
-        format(
-            "about {:.0f} % of the records repeat the times and partition of an earlier one (a sample of {} "
-            "says so). If they are copies, leave them out with --id COLUMN,... or --drop-repeats.",
-            repeats * 100, with_thousands(done.sampled_records_)));
   }
   if (backward_ > 0) {
     found(

@@ -1,6 +1,7 @@
 #include "engine/measurement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -101,6 +102,8 @@ class Measurement {
   double seconds = 0;
   std::vector<std::string> notices;
   int64_t repeats = 0;
+  int64_t sampled = 0;  // records of some event times, and how many of them repeat an earlier one exactly
+  int64_t sampled_repeats = 0;
   bool leaves_repeats_out() const { return request_.drop_repeats || !request_.id.empty(); }
 
  private:
@@ -109,6 +112,7 @@ class Measurement {
   void count_rejected(const runtime::Input::Step& step);
   void hash_keys(const Batch& batch, size_t begin, size_t end);
   void find_repeats(const runtime::Input::Step& step);
+  void sample_repeats(const runtime::Input::Step& step);
   void add_producers(const runtime::Input::Step& step, std::span<const uint8_t> usable,
                      Collector& collector) const;
   Status check_found(const runtime::Input& input) const;
@@ -231,6 +235,8 @@ Status Measurement::add(const runtime::Input::Step& step, Collector& collector) 
   if (leaves_repeats_out()) {
     find_repeats(step);
     usable = kept_;
+  } else {
+    sample_repeats(step);
   }
   if (columns_.producer && columns_.arrival) add_producers(step, usable, collector);
   if (std::ranges::find(usable, uint8_t{0}) != usable.end()) {
@@ -281,6 +287,19 @@ void Measurement::find_repeats(const runtime::Input::Step& step) {
     if (seen_.insert(identity)) continue;
     kept_[row - step.begin] = 0;
     ++repeats;
+  }
+}
+
+// Copies share their event time: so all copies of a record are in the sample, or none.
+void Measurement::sample_repeats(const runtime::Input::Step& step) {
+  constexpr uint64_t kOneOf = 64;
+  constexpr int64_t kSampleMost = 100'000;
+  for (size_t row = step.begin; row < step.end && sampled < kSampleMost; ++row) {
+    if (spread(static_cast<uint64_t>(step.times->event_us[row])) % kOneOf != 0 ||
+        step.times->usable[row] == 0)
+      continue;
+    ++sampled;
+    sampled_repeats += seen_.insert(step.batch->raw[row]) ? 0 : 1;
   }
 }
 
@@ -370,6 +389,29 @@ class BudgetCollector : public Collector {
 
 }  // namespace
 
+namespace {
+
+void add_repeats_finding(const Measurement& measurement, ProfileReport& report) {
+  constexpr int64_t kCoarseClock = 60'000'000;  // there, equal records need be no copies
+  if (report.resolution_us >= kCoarseClock || measurement.sampled < 20 ||
+      20 * measurement.sampled_repeats < measurement.sampled)
+    return;
+  const double share =
+      static_cast<double>(measurement.sampled_repeats) / static_cast<double>(measurement.sampled);
+  report.findings.push_back(
+      {Finding::Kind::kRepeats,
+       {},
+       std::llround(share * static_cast<double>(measurement.records)),
+       0,
+       {},
+       format("About {:.0f} % of the records repeat an earlier one byte for byte (in a sample of {}). Copies "
+              "are late "
+              "by nature: leave them out with --drop-repeats, or with --id COLUMN,... if a record has an id.",
+              share * 100, with_thousands(measurement.sampled))});
+}
+
+}  // namespace
+
 Result<MeasureResult> measure(const MeasureInput& input, ProfileOptions options,
                               const OnProgress& on_progress, env::Clock& clock) {
   options.max_future_skew = input.max_future_skew;
@@ -384,6 +426,7 @@ Result<MeasureResult> measure(const MeasureInput& input, ProfileOptions options,
     report->producers->column = *input.producer;
     add_producer_findings(*report->producers, report->findings);
   }
+  add_repeats_finding(measurement, *report);
   if (measurement.leaves_repeats_out()) {
     const auto read = static_cast<double>(std::max<int64_t>(1, measurement.records));
     report->repeats = Repeats{measurement.repeats, static_cast<double>(measurement.repeats) / read};

@@ -2,7 +2,7 @@
 import json
 import random
 
-from wrackline import CommandTest
+from wrackline import SANITIZED, CommandTest
 
 SECOND = 1_000_000
 
@@ -133,3 +133,16 @@ class LittleToSay(CommandTest):
                                     "--json").document
         self.assertEqual(document["verdict"]["watermark_delay"], "insufficient")
         self.assertEqual(document["certificate"]["backtest"]["verdict"], "insufficient")
+
+    def test_ten_thousand_partitions_fit(self):
+        chance = random.Random(5)
+        lines, now = [], 1_700_000_000_000_000
+        for i in range(300_000):
+            now += 1000
+            lines.append(f'{{"at":{now - chance.randint(0, 90_000_000)},"received":{now},"device":"d{i % 10_000}"}}')
+        self.write("in.jsonl", "\n".join(lines) + "\n")
+        outcome = self.run_command("measure", "in.jsonl", "--event-time", "at", "--arrival-time", "received", "--time-unit", "us",
+                                   "--partition", "device", "--json")
+        self.assertEqual(len(outcome.document["partitions"]), 10_000)
+        if not SANITIZED:
+            self.assertLess(outcome.memory_kb, 1_000_000)

@@ -104,3 +104,20 @@ class Findings(CommandTest):
         for name in ("usgs", "fire", "mail"):
             with self.subTest(records=name):
                 self.assertEqual(self.measure(SETS[name])["series"]["changes"], [])
+
+    def test_usgs_budgets_per_network_wait_less(self):
+        """With 5 % late, a budget for each network waits 263 hours for a record on average, one budget for all 338 hours."""
+        records = SETS["usgs"]
+        records.require()
+        document = self.run_command("budget", records.path, "--event-time", records.event, "--arrival-time", records.arrival,
+                                    "--time-unit", records.unit, "--partition", records.partition, "--rule", "nearest-rank",
+                                    "--target-late", "5%", "--json").document
+        delay = {part["partition"]: part["watermark_delay_us"] for part in document["per_partition"]}
+        one = document["watermark_delay_us"]
+        read = [(arrival - event, network) for event, arrival, network, _ in records.records()]
+        late = sum(waited > delay[network] for waited, network in read) / len(read)
+        late_by_one = sum(waited > one for waited, _ in read) / len(read)
+        self.assertAlmostEqual(late, 0.05, places=2)
+        self.assertAlmostEqual(late_by_one, 0.05, places=2)
+        mean = sum(delay[network] for _, network in read) / len(read)
+        self.assertEqual((round(mean / HOUR), round(one / HOUR)), (263, 338))
