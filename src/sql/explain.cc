@@ -162,9 +162,9 @@ void explain_dedup(Paragraph& out, const SourceSpec& source) {
                span_of(*source.dedup->horizon)));
   } else {
     out.sentence(
-        "Ids are known for ever, 30 to 43 bytes each, because late records may come without end; "
-        "dedup_horizon, or "
-        "ledger_horizon in the views, sets a bound.");
+        "Ids are known for ever, 30 to 43 bytes each, because a view or its ledger takes records without "
+        "end. "
+        "dedup_horizon sets a bound; or ledger_horizon, and for sessions max_session_length, in the views.");
   }
 }
 
@@ -261,8 +261,9 @@ std::string window_in_words(const ViewSpec& view) {
   }
   if (windows.zone != nullptr) text += format(", by the clock of {}", windows.zone->name());
   // People look for the first record; what counts is where the grid lies.
-  const int64_t origin_us = WindowPlan(windows).slice_of(0).start.micros();
-  return text + format(", aligned to {}", timestamp_text(origin_us));
+  const Window first = WindowPlan(windows).slice_of(0);
+  const EventTime origin = first.start < EventTime(0) ? first.end : first.start;
+  return text + format(", aligned to {}", timestamp_text(origin.micros()));
 }
 
 void explain_query(Paragraph& out, const BoundView& bound, const SourceSpec& source) {
