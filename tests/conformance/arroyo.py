@@ -35,6 +35,16 @@ QUERIES = {
     "grouped_aggregates": (IMPULSE, [f"""SELECT counter % 5 AS counter_mod, min(counter) AS min, max(counter) AS max, sum(counter) AS sum,
           count(*) AS count, avg(counter) AS avg
         FROM TUMBLE(impulse, "timestamp", {ALL_TIME}) GROUP BY window_start, window_end, counter_mod"""]),
+    "filter_updating_aggregates": (IMPULSE, [f"""SELECT count(DISTINCT subtask_index) AS subtasks
+        FROM TUMBLE(impulse, "timestamp", {ALL_TIME}) GROUP BY window_start, window_end HAVING count(DISTINCT subtask_index) >= 1"""]),
+    "active_drivers": (CARS, [f"""SELECT window_start, window_end, driver_id, count(*) AS times
+        FROM TUMBLE(cars, "timestamp", {ALL_TIME}) GROUP BY window_start, window_end, driver_id HAVING count(*) > 85""",
+                              f"""SELECT count(*) AS drivers FROM TUMBLE(view1, window_start, {ALL_TIME}) GROUP BY window_start, window_end"""]),
+    "reinvoke_window_function": (CARS, ["""SELECT window_start, window_end, driver_id, count(*) AS pickups
+        FROM TUMBLE(cars, "timestamp", INTERVAL '1 hour') WHERE event_type = 'pickup'
+        GROUP BY window_start, window_end, driver_id HAVING count(*) > 2""",
+                                        """SELECT window_start AS start, window_end AS "end", count(DISTINCT driver_id) AS drivers
+        FROM TUMBLE(view1, window_start, INTERVAL '1 hour') GROUP BY window_start, window_end"""]),
 }
 RANKED = ("most_active_driver_last_hour", "most_active_driver_last_hour_unaligned")  # ROW_NUMBER is reckoned below, from our rows
 
