@@ -109,7 +109,7 @@ std::string source_text(const runtime::SourceReport& source) {
     const DedupStatistics& dedup = *source.dedup;
     text += format("dedup of source \"{}\": duplicate {}, conflict {}, past_horizon {}, without an id {}\n",
                    source.source, with_thousands(dedup.duplicates), with_thousands(dedup.conflicts),
-                   with_thousands(dedup.past_horizon), with_thousands(dedup.without_id));
+                   with_thousands(dedup.too_old), with_thousands(dedup.without_id));
     text += format("  ids known: {} at most, in {} bytes; {} now\n",
                    with_thousands(static_cast<int64_t>(dedup.ids_max)),
                    with_thousands(static_cast<int64_t>(dedup.bytes_max)),
@@ -127,7 +127,7 @@ std::string source_json(const runtime::SourceReport& source) {
     json += format(
         ",\"dedup\":{{\"duplicates\":{},\"conflicts\":{},\"past_horizon\":{},\"without_id\":{},\"ids\":{},"
         "\"ids_max\":{},\"bytes_max\":{}}}",
-        dedup.duplicates, dedup.conflicts, dedup.past_horizon, dedup.without_id, dedup.ids, dedup.ids_max,
+        dedup.duplicates, dedup.conflicts, dedup.too_old, dedup.without_id, dedup.ids, dedup.ids_max,
         dedup.bytes_max);
   }
   json += ",\"findings\":[";

@@ -46,7 +46,7 @@ void Dedup::judge(RecordTimes& times, size_t begin, size_t end) {
       ++counts_.conflicts;
       times.set_aside.push_back({at, Reason::kConflict, conflict_text_});
     } else {
-      ++counts_.past_horizon;
+      ++counts_.too_old;
       times.set_aside.push_back({at, Reason::kPastHorizon, horizon_text_});
     }
   }

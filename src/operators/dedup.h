@@ -32,7 +32,7 @@ struct DedupOptions {
 struct DedupStatistics {
   int64_t duplicates = 0;
   int64_t conflicts = 0;
-  int64_t past_horizon = 0;
+  int64_t too_old = 0;     // past the horizon
   int64_t without_id = 0;  // NULL in a key column: taken as they are
   size_t ids = 0;          // known now
   size_t ids_max = 0;      // at any time

@@ -241,7 +241,7 @@ TEST(Dedup, JudgesInLoggedOrder) {
   const DedupStatistics statistics = stage.dedup()->statistics();
   EXPECT_EQ(statistics.duplicates, 1);
   EXPECT_EQ(statistics.conflicts, 1);
-  EXPECT_EQ(statistics.past_horizon, 2);
+  EXPECT_EQ(statistics.too_old, 2);
   EXPECT_EQ(statistics.without_id, 2);
 }
 
