@@ -264,6 +264,44 @@ class Replay(CommandTest):
         self.assertEqual(made["moved_by"]["kind"], "wall_clock")
         self.assertEqual(made["views"][0]["reason"], "late")
 
+    def test_what_a_killed_run_has_published_is_in_its_log(self):
+        """The log is durable before anything that depends on it: a replay publishes all that a reader has seen, byte for byte."""
+        self.write("job.sql", job(columns=COLUMNS, window="10 seconds", source={"watermark_delay": "1 s", "follow": "on"},
+                                  view={"allowed_lateness": "20 s"}))
+        for milliseconds in (30, 90, 150, 400):
+            subprocess.run(["rm", "-rf", *self.folder.glob("out.jsonl*"), *self.folder.glob("*.state")], check=True)
+            self.write("clicks.jsonl", record(0))
+            process = subprocess.Popen([wrackline.BINARY, "run", "job.sql"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.addCleanup(lambda process=process: process.poll() is None and process.kill())
+            deadline, second = time.monotonic() + SECONDS_MAX, 0
+            stop_at = None
+            while stop_at is None or time.monotonic() < stop_at:
+                second += 1
+                with open(self.folder / "clicks.jsonl", "a") as file:
+                    file.write(record(second % 3000, page=f"/{second % 4}") + record(max(0, second % 3000 - 15), page="/late"))
+                time.sleep(0.002)
+                if stop_at is None and self.published():
+                    stop_at = time.monotonic() + milliseconds / 1000
+                self.assertLess(time.monotonic(), deadline)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            seen = self.published()
+            subprocess.run(["rm", "-rf", *self.folder.glob("out.jsonl*")], check=True)
+            self.run_command("run", "job.sql", "--replay", "job.state", "--state", "again.state")
+            replayed = self.published()
+            self.assertEqual(seen - replayed, set())
+            self.assertGreater(len(seen), 0)
+
+    def published(self):
+        """Whole lines of the sink."""
+        lines = set()
+        for path in self.folder.glob("out.jsonl*"):
+            try:
+                lines |= {line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")}
+            except FileNotFoundError:
+                pass
+        return lines
+
     def test_a_run_that_replays_its_own_directory(self):
         self.write("clicks.jsonl", record(1) + record(12) + record(3))
         self.write("job.sql", job(columns=COLUMNS, window="10 seconds", source={"watermark_delay": "0 s"}))
