@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "wrackline/late_router.h"
 #include "wrackline/time.h"
+#include "wrackline/window_hopping.h"
 #include "wrackline/window_tumbling.h"
 
 namespace wrackline {
@@ -31,6 +34,30 @@ TEST(TumblingWindows, EdgesAtTheEndsOfTheRange) {
   EXPECT_EQ(small.edge_at_or_before(kMicrosMax), kMicrosMax);
   EXPECT_EQ(small.edge_at_or_before(1999), 1000);
   EXPECT_EQ(small.edge_at_or_before(2000), 2000);
+}
+
+std::vector<int64_t> starts_of(const HoppingWindows& windows, int64_t event_us) {
+  std::vector<int64_t> starts;
+  windows.for_each_window_of(EventTime(event_us), [&](const Window& window) {
+    EXPECT_LE(window.start.micros(), event_us);
+    EXPECT_LT(event_us, window.end.micros());
+    starts.push_back(window.start.micros());
+  });
+  return starts;
+}
+
+TEST(HoppingWindows, EveryWindowThatHoldsATime) {
+  constexpr HoppingWindows windows(micros(5), micros(12), micros(1));
+  EXPECT_EQ(starts_of(windows, 1), (std::vector<int64_t>{-9, -4, 1}));
+  EXPECT_EQ(starts_of(windows, 3), (std::vector<int64_t>{-4, 1}));
+  EXPECT_EQ(starts_of(windows, -1), (std::vector<int64_t>{-9, -4}));
+}
+
+TEST(HoppingWindows, TimesBetweenWindowsAreInNone) {
+  constexpr HoppingWindows windows(micros(10), micros(3));
+  EXPECT_EQ(starts_of(windows, 12), (std::vector<int64_t>{10}));
+  EXPECT_EQ(starts_of(windows, 13), (std::vector<int64_t>{}));
+  EXPECT_EQ(starts_of(windows, -1), (std::vector<int64_t>{}));
 }
 
 TEST(LateRouter, TheThreeLinesOfTheLaw) {

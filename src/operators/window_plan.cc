@@ -153,11 +153,10 @@ Window WindowPlan::local_slice_of(int64_t event_us) const {
     start = change_is_edge(change) ? change : floor_in(change - 1, zone.offset_at(change - 1));
   }
   int64_t end = floor_in(at, offset) + unit_us_;
-  if (zone.offset_at(end - 1) != offset) {
-    const int64_t change = change_between(at, end - 1);
+  if (zone.offset_at(end) != offset) {
+    const int64_t change = change_between(at, end);
     const int64_t after = zone.offset_at(change);
     end = change_is_edge(change) ? change : floor_in(change - 1, after) + unit_us_;
-    if (end <= change) end += unit_us_;
   }
   return {EventTime(start), EventTime(end)};
 }

@@ -237,7 +237,8 @@ std::string column_text(const ViewColumn& column) {
 
 std::string length_of(const WindowLength& length) {
   if (length.months == 0) return span_of(Duration(length.micros));
-  return length.months % 12 == 0 ? format("{} y", length.months / 12) : format("{} months", length.months);
+  if (length.months % 12 == 0) return format("{} y", length.months / 12);
+  return length.months == 1 ? "1 month" : format("{} months", length.months);
 }
 
 std::string window_in_words(const ViewSpec& view) {
