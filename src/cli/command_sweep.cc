@@ -5,9 +5,11 @@
 #include "cli/console.h"
 #include "cli/input_arguments.h"
 #include "cli/job_argument.h"
+#include "cli/report_file.h"
 #include "disorder/report_json.h"
 #include "disorder/report_text.h"
 #include "engine/sweep.h"
+#include "report/sweep_page.h"
 
 namespace wrackline::cli {
 namespace {
@@ -60,7 +62,8 @@ int sweep(const SweepCommand& command) {
   for (const std::string& text : result->notices) notice(text);
   print(command.json ? sweep_to_json(result->report, result->subject) + "\n"
                      : sweep_text(result->report, result->subject, report_text_options()));
-  return kDone;
+  if (command.report.empty()) return kDone;
+  return write_report(command.report, report::sweep_page(result->report, result->subject));
 }
 
 }  // namespace wrackline::cli

@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "disorder/text_plot.h"
 
 namespace wrackline::disorder {
 namespace {
 
 constexpr size_t kRows = 8;
-constexpr size_t kIndent = 2;
 constexpr size_t kNegativeColumnsMin = 6;
 
 // Round spans that label the axis.
@@ -112,76 +112,45 @@ class Axis {
   bool zero_ = false;
 };
 
-std::string_view bar_cell(size_t eighths, bool unicode) {
-  constexpr std::array<std::string_view, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  constexpr std::array<std::string_view, 9> kPlain = {" ", ".", ".", ":", ":", "|", "|", "#", "#"};
-  return (unicode ? kBlocks : kPlain)[std::min<size_t>(eighths, 8)];
-}
-
-// Puts `label` into `line` near `column` if the place is free. Returns whether it did.
-bool place(std::string& line, size_t column, std::string_view label) {
-  if (label.size() > line.size()) return false;
-  const size_t half = label.size() / 2;
-  const size_t from = std::min(column < half ? 0 : column - half, line.size() - label.size());
-  const size_t before = from == 0 ? 0 : from - 1;
-  const size_t after = std::min(from + label.size() + 1, line.size());
-  if (line.find_first_not_of(' ', before) < after) return false;
-  line.replace(from, label.size(), label);
-  return true;
-}
-
-void append_line(std::string& out, std::string_view line) {
-  const size_t end = line.find_last_not_of(' ');
-  out.append(kIndent, ' ');
-  out += line.substr(0, end == std::string_view::npos ? 0 : end + 1);
-  out += '\n';
-}
-
 void append_bars(std::string& out, const std::vector<uint64_t>& counts, bool unicode) {
-  const uint64_t greatest = *std::ranges::max_element(counts);
-  for (size_t row = kRows; row-- > 0;) {
-    std::string line;
-    for (const uint64_t count : counts) {
-      const double height = static_cast<double>(count) / static_cast<double>(greatest) * kRows * 8;
-      const size_t eighths = count == 0 ? 0 : std::max<size_t>(1, static_cast<size_t>(std::lround(height)));
-      line += bar_cell(eighths <= row * 8 ? 0 : eighths - row * 8, unicode);
-    }
-    append_line(out, line);
-  }
+  const auto greatest = static_cast<double>(*std::ranges::max_element(counts));
+  std::vector<double> heights;
+  for (const uint64_t count : counts) heights.push_back(static_cast<double>(count) / greatest);
+  out += plot_bars(heights, kRows, unicode);
 }
 
 void append_axis(std::string& out, const Axis& axis, bool unicode) {
   std::vector<bool> ticks(axis.columns());
   std::string labels(axis.columns(), ' ');
-  if (axis.zero() && place(labels, axis.zero_column(), "0")) ticks[axis.zero_column()] = true;
+  if (axis.zero() && place_label(labels, axis.zero_column(), "0")) ticks[axis.zero_column()] = true;
   for (const int sign : {1, -1}) {
     for (const Tick& tick : kTicks) {
       const int64_t value = sign * tick.micros;
       const std::string label = format("{}{}", sign < 0 ? "-" : "", tick.label);
-      if (!axis.covers(value) || !place(labels, axis.column_of(value), label)) continue;
+      if (!axis.covers(value) || !place_label(labels, axis.column_of(value), label)) continue;
       ticks[axis.column_of(value)] = true;
     }
   }
   std::string rule;
   for (const bool tick : ticks) rule += unicode ? (tick ? "┬" : "─") : (tick ? "+" : "-");
-  append_line(out, rule);
-  append_line(out, labels);
+  append_plot_line(out, rule);
+  append_plot_line(out, labels);
 }
 
 void append_marks(std::string& out, const Axis& axis, const std::vector<ChartMark>& marks) {
   std::string arrows(axis.columns(), ' ');
   for (const ChartMark& mark : marks) arrows[axis.column_of(mark.value_us)] = '^';
-  append_line(out, arrows);
+  append_plot_line(out, arrows);
   std::vector<const ChartMark*> waiting;
   for (const ChartMark& mark : marks) waiting.push_back(&mark);
   while (!waiting.empty()) {
     std::string line(axis.columns(), ' ');
     std::vector<const ChartMark*> left;
     for (const ChartMark* mark : waiting) {
-      if (!place(line, axis.column_of(mark->value_us), mark->label)) left.push_back(mark);
+      if (!place_label(line, axis.column_of(mark->value_us), mark->label)) left.push_back(mark);
     }
     if (left.size() == waiting.size()) return;  // too narrow for any label
-    append_line(out, line);
+    append_plot_line(out, line);
     waiting = std::move(left);
   }
 }
@@ -190,7 +159,7 @@ void append_marks(std::string& out, const Axis& axis, const std::vector<ChartMar
 
 std::string delay_chart(const DelayHistogram& histogram, const std::vector<ChartMark>& marks,
                         const ReportTextOptions& options) {
-  const Axis axis(histogram, std::max<size_t>(options.width, 60) - 2 * kIndent);
+  const Axis axis(histogram, std::max<size_t>(options.width, 60) - 2 * kPlotIndent);
   std::vector<uint64_t> counts(axis.columns());
   for (const auto& bucket : histogram.buckets()) {
     counts[axis.column_of(bucket.lower + (bucket.upper - bucket.lower) / 2)] += bucket.count;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
 
 #include "base/text.h"
 #include "disorder/delay_chart.h"
+#include "disorder/series_chart.h"
 #include "disorder/text_table.h"
 
 namespace wrackline {
@@ -194,12 +196,18 @@ std::string producers_text(const ProducersReport& producers, size_t width) {
       "\"clock ahead\" is proven by records that arrived before they happened; \"about\" is an estimate "
       "against the other producers, for one way alone cannot tell a slow clock from a long path.",
       width, "  ");
-  const size_t told = std::min(faulty, kProducersShown);
-  for (const ProducerSummary& one : std::span(producers.list).first(told)) {  // faults come first
+  constexpr size_t kNamedOfAFault = 3;
+  std::map<ClockFault, size_t> seen;
+  for (const ProducerSummary& one : std::span(producers.list).first(faulty)) {  // faults come first
+    if (++seen[one.fault] > kNamedOfAFault) continue;
     out +=
         wrapped(format("{} \"{}\": {}.", producers.column, printable(one.producer), one.text), width, "  ! ");
   }
-  if (faulty > told) out += format("  ! {} more with a fault (all with --json)\n", faulty - told);
+  for (const auto& [fault, count] : seen) {
+    if (count > kNamedOfAFault)
+      out += format("  ! {} more with the fault {} (all with --json)\n", count - kNamedOfAFault,
+                    to_string(fault));
+  }
   return out;
 }
 
@@ -338,6 +346,9 @@ std::string profile_text(const ProfileReport& report, const RejectedCounts& reje
   if (report.all.records == 0) return out + "  Nothing can be said of no records.\n";
   out += summary_text(report.all);
   out += chart_text(report.all, options);
+  if (const std::string course = disorder::series_chart(report.series, options); !course.empty()) {
+    out += "\n" + course;
+  }
   out += partitions_text(report, options.width);
   if (report.all.with_arrival == 0) {
     out +=

@@ -14,13 +14,15 @@ constexpr double kLeft = 58;
 constexpr double kSide = 12;
 constexpr double kAxisBelow = 24;
 constexpr double kBadges = 24;
+constexpr double kAloneWidth = 3;
 constexpr std::array<std::string_view, 3> kCurves = {"curve first", "curve second", "curve third"};
 
 std::string steps_of(const Series& series, size_t which, const TimeAxis& times, const SpanAxis& spans) {
   std::string steps;
   bool drawing = false;
   int64_t end_us = 0;
-  for (const SeriesPoint& point : series.points) {
+  for (size_t i = 0; i < series.points.size(); ++i) {
+    const SeriesPoint& point = series.points[i];
     const auto& value = point.values_us[which];
     if (!value) {
       drawing = false;
@@ -31,7 +33,10 @@ std::string steps_of(const Series& series, size_t which, const TimeAxis& times, 
     const bool joined = drawing && point.begin_us == end_us;
     steps +=
         joined ? format("V{}", pixels(y)) : format("M{} {}", pixels(times.at(point.begin_us)), pixels(y));
-    steps += format("H{}", pixels(times.at(point.end_us)));
+    // An interval on its own is drawn wide enough to be seen.
+    const bool goes_on = i + 1 < series.points.size() && series.points[i + 1].begin_us == point.end_us;
+    const double least = joined || goes_on ? 0 : times.at(point.begin_us) + kAloneWidth;
+    steps += format("H{}", pixels(std::max(times.at(point.end_us), least)));
     drawing = true;
     end_us = point.end_us;
   }

@@ -84,6 +84,13 @@ std::string isolated(std::string_view name) {
   return format("<bdi>{}</bdi>", escaped(name));
 }
 
+std::string sentence(std::string text) {
+  if (text.empty()) return text;
+  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  if (text.back() != '.') text += '.';
+  return text;
+}
+
 std::string pixels(double value) {
   const auto tenths = static_cast<int64_t>(std::lround(value * 10));
   const std::string sign = tenths < 0 ? "-" : "";

@@ -12,6 +12,9 @@ namespace wrackline::report {
 std::string escaped(std::string_view text);
 // A name from the data: escaped, and isolated so that right-to-left letters do not reorder what follows.
 std::string isolated(std::string_view name);
+// A message in lower case as a sentence.
+std::string sentence(std::string text);
+
 // A coordinate with at most one decimal place: "12", "12.5"; never "-0".
 std::string pixels(double value);
 // "12.3 %", with as many digits as tell it apart from none and all: "<0.001 %" is not "0 %".

@@ -45,6 +45,12 @@ TEST(Fitted, CutsBetweenCharacters) {
   }
 }
 
+TEST(Sentence, BeginsWithACapitalAndEndsWithAStop) {
+  EXPECT_EQ(sentence("a clock is ahead"), "A clock is ahead.");
+  EXPECT_EQ(sentence("95 records are ahead."), "95 records are ahead.");
+  EXPECT_EQ(sentence(""), "");
+}
+
 TEST(Pixels, HaveOneDecimalAtMost) {
   EXPECT_EQ(pixels(12), "12");
   EXPECT_EQ(pixels(12.34), "12.3");

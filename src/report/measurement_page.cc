@@ -208,7 +208,7 @@ std::string finding_title(Finding::Kind kind) {
 
 void add_findings(Page& page, const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
-    page.findings.push_back({finding_title(finding.kind), finding.partition, finding.text});
+    page.findings.push_back({finding_title(finding.kind), finding.partition, sentence(finding.text)});
   }
   page.no_findings = "Nothing about the clocks stands out: units, time zones and offsets look right.";
 }

@@ -51,7 +51,8 @@ TEST(ProfilePage, SaysWhatTheProfileSays) {
   for (const int64_t value : {delay.min, delay.p50, delay.p95, delay.p99, delay.p99_9, delay.max}) {
     EXPECT_THAT(html, HasSubstr(format("<td>{}</td>", short_span(value))));
   }
-  for (const Finding& finding : profile.findings) EXPECT_THAT(html, HasSubstr(escaped(finding.text)));
+  for (const Finding& finding : profile.findings)
+    EXPECT_THAT(html, HasSubstr(escaped(sentence(finding.text))));
   EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(1)"));
   EXPECT_THAT(html, Not(HasSubstr("<script")));
 }

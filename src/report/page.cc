@@ -45,10 +45,11 @@ std::string figure_html(const Draw& draw, const std::vector<std::string>& notes,
 // A table that scrolls sideways on its own, and can be reached with the keyboard to do so.
 std::string table_html(const PageTable& table) {
   if (table.rows.empty()) return {};
+  constexpr size_t kRowsShort = 12;  // on paper these stay together
   std::string out = format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+      "<div class=\"scroll{1}\" tabindex=\"0\" role=\"region\" "
       "aria-label=\"{0}\"><table><caption>{0}</caption>\n<thead><tr>",
-      escaped(table.caption));
+      escaped(table.caption), table.rows.size() <= kRowsShort ? " short" : "");
   for (const std::string& column : table.columns) out += format("<th scope=\"col\">{}</th>", escaped(column));
   out += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) {

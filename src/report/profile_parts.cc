@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "disorder/report_text.h"
 #include "report/figure_parts.h"
+#include "report/markup.h"
 
 namespace wrackline::report {
 namespace {
@@ -14,14 +15,6 @@ constexpr size_t kProducersListed = 100;
 
 std::string or_dash(const std::optional<int64_t>& span) {
   return span ? short_span(*span) : "-";
-}
-
-// A fragment of a message as a sentence.
-std::string sentence(std::string text) {
-  if (text.empty()) return text;
-  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  if (text.back() != '.') text += '.';
-  return text;
 }
 
 std::string fault_text(const ProducerSummary& producer) {

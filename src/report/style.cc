@@ -63,8 +63,8 @@ svg text.badge-text{fill:var(--paper);font-weight:600}
 .scroll:focus-visible{outline:2px solid var(--setting)}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums;min-width:100%}
 caption{text-align:left;color:var(--soft);padding-bottom:.25rem}
-th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
-th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;min-width:4.5rem}
+th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;overflow-wrap:normal}
+th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;overflow-wrap:anywhere;min-width:4.5rem}
 thead th{color:var(--soft);font-weight:600}
 thead th:first-child{white-space:nowrap}
 tbody th{font-weight:500}
@@ -85,7 +85,10 @@ svg.wide{display:block}svg.narrow{display:none}
 h1,h2,h3{break-after:avoid}
 figure,tr,li,.facts div{break-inside:avoid}
 .scroll,pre{overflow:visible}
-th,td{padding:.2rem .35rem;white-space:normal}
+table{font-size:8pt}
+th,td{padding:.2rem .3rem;white-space:normal}
+caption{break-after:avoid}
+.scroll.short{break-inside:avoid}
 details::details-content{content-visibility:visible;display:block}
 }
 )css";
