@@ -134,6 +134,15 @@ struct BudgetBacktest {
 };
 std::string_view to_string(BudgetBacktest::Verdict verdict);  // "insufficient" | "held" | "exceeded"
 
+// What the partition that holds most windows back costs the others: the same records and the same budget, but
+// the watermark does not wait for it.
+struct SlowestPartition {
+  std::string partition;
+  int64_t windows_held = 0;
+  BudgetLatency without;     // output latency when nobody waits for it
+  int64_t late_without = 0;  // pairs that would then be late, its own mostly
+};
+
 struct BudgetReport {
   BudgetOptions options;
   int64_t watermark_delay_us = 0;
@@ -142,6 +151,7 @@ struct BudgetReport {
   std::optional<BudgetLatency> latency;  // null without arrival times or without a window
   std::optional<BudgetState> state;      // null without a window
   std::vector<PartitionBudget> partitions;
+  std::optional<SlowestPartition> slowest;  // with several partitions, a window and arrival times
 
   // How the delay was found.
   int64_t sample = 0;  // pairs (kExact: of the transport mode) or delays (kNearestRank) it was taken from

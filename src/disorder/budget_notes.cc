@@ -79,6 +79,14 @@ void note_slowest(const BudgetReport& report, Notes& notes) {
       format("Windows wait for the slowest partition: {:.3g} % of them could close only when \"{}\" spoke or "
              "ended, which holds {:.3g} % of the records.",
              100 * share, printable(most->partition), 100 * records));
+  if (!report.slowest || report.slowest->without.windows == 0) return;
+  notes.back() += format(
+      " That costs the others {} of output latency in the middle and {} at p99: without waiting "
+      "for it these would be {} and {}, and {} (record, window) pairs late.",
+      short_span(report.latency->p50_us - report.slowest->without.p50_us),
+      short_span(report.latency->p99_us - report.slowest->without.p99_us),
+      short_span(report.slowest->without.p50_us), short_span(report.slowest->without.p99_us),
+      with_thousands(report.slowest->late_without));
 }
 
 // Delay and disorder answer different questions; where they differ much, taking one for the other goes wrong.

@@ -130,6 +130,27 @@ TEST(BudgetBacktest, SaysNothingAboutAHandful) {
             BudgetBacktest::Verdict::kInsufficient);
 }
 
+// One partition is two minutes behind the other: windows come out two minutes later for both.
+TEST(BudgetSlowest, WaitingForAPartitionHasAPrice) {
+  LatenessBudget budget({.window = seconds(60), .transport_mode_only = false});
+  const PartitionId quick = budget.register_partition("quick");
+  const PartitionId slow = budget.register_partition("slow");
+  for (int64_t i = 0; i < 4000; ++i) {
+    const std::vector<int64_t> event_us = {i * 1'000'000};
+    const std::vector<int64_t> behind_us = {i * 1'000'000 - 120'000'000};
+    const std::vector<int64_t> arrival_us = {i * 1'000'000 + 5'000};
+    ASSERT_TRUE(budget.add({.partition = quick, .event_us = event_us, .arrival_us = arrival_us}).has_value());
+    ASSERT_TRUE(budget.add({.partition = slow, .event_us = behind_us, .arrival_us = arrival_us}).has_value());
+  }
+  const BudgetReport report = *budget.finish();
+  ASSERT_TRUE(report.slowest.has_value());
+  EXPECT_EQ(report.slowest->partition, "slow");
+  EXPECT_NEAR(static_cast<double>(report.latency->p50_us - report.slowest->without.p50_us), 120e6, 1e6);
+  // Every record of the slow one misses its window by then.
+  EXPECT_NEAR(static_cast<double>(report.slowest->late_without), 4000, 130);
+  EXPECT_EQ(report.counts.on_time, report.counts.pairs);
+}
+
 TEST(BudgetDigest, KnowsTheRecordsAndTheirOrder) {
   auto records = late_by(2000, [](double) { return 0.03; }, 1);
   const uint64_t digest = budget_of(records).input_digest;

@@ -299,12 +299,12 @@ void ProducerTracker::State::judge(const Producer& producer, ProducerSummary& su
     summary.fault_records = records;
     summary.text = std::move(text);
   };
-  const std::string of = format(" of {}", with_thousands(producer.records));
+  const std::string of = format(" of {}", with_thousands(producer.records));  // "3 of 12"
   if (producer.wrong_unit > 0) {
     const bool great = producer.unit_factor > 0;
     fault(ClockFault::kWrongUnit, producer.wrong_unit,
           format("{}{} {} {} times too {} for the declared unit", with_thousands(producer.wrong_unit), of,
-                 producer.wrong_unit == 1 ? "time is" : "times are",
+                 producer.wrong_unit == 1 ? "times is" : "times are",
                  with_thousands(std::abs(producer.unit_factor)), great ? "great" : "small"));
   }
   if (producer.lost_century > 0) {

@@ -138,6 +138,8 @@ struct LatenessBudget::State {
   std::expected<void, std::string> collect(RankSelector& transport, RankSelector& all);
   double measure_effect(const Sample& transport, BudgetReport& report) const;
   std::expected<void, std::string> play(BudgetReport& report);
+  std::expected<void, std::string> play_without_slowest(BudgetReport& report);
+  WindowPass pass_of(const BudgetReport& report) const;
   void add_state(const WindowPass& pass, BudgetReport& report) const;
 
   BudgetOptions options;
@@ -146,6 +148,7 @@ struct LatenessBudget::State {
   std::vector<bool> registered;                        // by partition
   std::vector<std::pair<uint64_t, PartitionId>> ends;  // (records before it, partition)
   bool has_keys = false;
+  std::optional<PartitionId> without;  // the partition that replay() keeps out of progress
 
   // Exact rule.
   std::optional<int64_t> split_us;  // greatest delay of the transport mode, when the delay is taken from it
@@ -159,7 +162,7 @@ std::expected<void, std::string> LatenessBudget::State::replay(Visit visit, Afte
   WatermarkTracker tracker({.delay = Duration(0), .max_future_skew = options.profile.max_future_skew});
   std::vector<std::optional<PartitionIndex>> index(core.partition_count());
   for (PartitionId id = 0; id < registered.size(); ++id) {
-    if (registered[id]) index[id] = tracker.add_partition();
+    if (registered[id] && without != id) index[id] = tracker.add_partition();
   }
   const int64_t refuse = -options.max_future_accept.micros();
   const int64_t early = -options.profile.max_future_skew.micros();
@@ -180,6 +183,10 @@ std::expected<void, std::string> LatenessBudget::State::replay(Visit visit, Afte
       record.refused = record.delay_us && *record.delay_us < refuse;
       record.progress_us = tracker.progress().micros();
       visit(record);
+      if (without == record.partition) {
+        after(record.partition, tracker.progress().micros());
+        continue;
+      }
       auto& mine = index[record.partition];
       if (!mine) mine = tracker.add_partition();
       // Without an arrival time a record is admissible: it arrived when it happened, for all we know.
@@ -385,12 +392,43 @@ std::expected<void, std::string> LatenessBudget::State::choose_by_rank(const Pro
   return {};
 }
 
+WindowPass LatenessBudget::State::pass_of(const BudgetReport& report) const {
+  return WindowPass({.shape = pairs.shape(),
+                     .windows = options.window.has_value(),
+                     .delay_us = report.watermark_delay_us,
+                     .lateness_us = report.allowed_lateness_us,
+                     .partitions = core.partition_count()});
+}
+
+// The same run again, in which the watermark does not look at the partition that held most windows back.
+std::expected<void, std::string> LatenessBudget::State::play_without_slowest(BudgetReport& report) {
+  if (report.partitions.size() < 2 || !report.latency || report.latency->windows == 0) return {};
+  const auto most = std::ranges::max_element(report.partitions, {}, &PartitionBudget::windows_held);
+  if (most->windows_held == 0) return {};
+  PartitionId id = 0;
+  while (core.partition_name(id) != most->partition) ++id;
+  WindowPass pass = pass_of(report);
+  without = id;
+  auto played = replay(
+      [&](const Judged& record) {
+        const auto arrival =
+            record.delay_us ? std::optional(saturating_add(record.event_us, *record.delay_us)) : std::nullopt;
+        pass.judge({record.partition, record.event_us, arrival, record.key_hash, record.refused,
+                    record.progress_us});
+      },
+      [&](PartitionId partition, int64_t progress_us) { pass.advance(partition, progress_us); });
+  without.reset();
+  if (!played) return played;
+  const BudgetCounts counts = pass.total();
+  report.slowest = SlowestPartition{.partition = most->partition,
+                                    .windows_held = most->windows_held,
+                                    .without = pass.latency().value_or(BudgetLatency()),
+                                    .late_without = counts.pairs - counts.on_time - counts.refused_future};
+  return {};
+}
+
 std::expected<void, std::string> LatenessBudget::State::play(BudgetReport& report) {
-  WindowPass pass({.shape = pairs.shape(),
-                   .windows = options.window.has_value(),
-                   .delay_us = report.watermark_delay_us,
-                   .lateness_us = report.allowed_lateness_us,
-                   .partitions = core.partition_count()});
+  WindowPass pass = pass_of(report);
   uint64_t digest = 0xCBF29CE484222325;
   const auto mix = [&](uint64_t value) { digest = (digest ^ value) * 0x9E3779B97F4A7C15 ^ digest >> 29; };
   auto played = replay(
@@ -463,6 +501,7 @@ std::expected<BudgetReport, std::string> LatenessBudget::State::finish() {
   if (!chosen) return std::unexpected(chosen.error());
   report.profile = std::move(profile->report);
   if (auto played = play(report); !played) return std::unexpected(played.error());
+  if (auto played = play_without_slowest(report); !played) return std::unexpected(played.error());
   const double effective = std::floor(static_cast<double>(report.sample) / report.design_effect);
   if (options.rule == BudgetRule::kExact && effective >= 1) {
     const auto late =

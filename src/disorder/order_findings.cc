@@ -96,8 +96,8 @@ void OrderSuspicion::report(const std::vector<std::string>& names, const Profile
                                                [](const auto& entry) { return entry.second; });
     found(Finding::Kind::kOfflineMode, done.stored_records_, done.longest_delay_us_,
           format("{} ({:.1f} %) came in {} bursts of stored records, oldest first, up to {} old and {} at a "
-                 "time: a sender that stores while it is offline. Most are of partition \"{}\". They are for "
-                 "allowed_lateness, not for watermark_delay.",
+                 "time: a sender that stores while it is offline. Most are of partition \"{}\". Where they "
+                 "fall behind other records, allowed_lateness is for them, not watermark_delay.",
                  records_text(done.stored_records_), share * 100, with_thousands(done.bursts_),
                  span_words(done.longest_delay_us_), with_thousands(done.most_in_burst_),
                  printable(names[most->first])));
@@ -127,23 +127,36 @@ void OrderSuspicion::report(const std::vector<std::string>& names, const Profile
 }
 
 void add_stream_findings(const ProfileReport& report, std::vector<Finding>& findings) {
-  for (const RegimeChange& change : report.series.changes) {
+  constexpr size_t kChangesNamed = 6;
+  const std::vector<RegimeChange>& changes = report.series.changes;
+  for (const RegimeChange& change : changes) {
+    if (changes.size() > kChangesNamed) break;
     Finding finding{.kind = Finding::Kind::kRegimeChange,
                     .partition = {},
                     .records = 0,
                     .value_us = change.at_us,
                     .unit = {},
                     .text = change.text};
-    const int64_t hour = 3'600'000'000;
-    const int64_t hours = floor_divide(saturating_add(change.shift_us, hour / 2), hour);
+    constexpr int64_t kHour = 3'600'000'000;
+    const int64_t hours = floor_divide(saturating_add(change.shift_us, kHour / 2), kHour);
     const bool whole = hours != 0 && std::abs(hours) <= 14 &&
-                       std::abs(saturating_subtract(change.shift_us, hours * hour)) <= 4 * 60'000'000;
+                       std::abs(saturating_subtract(change.shift_us, hours * kHour)) <= kHour / 15;
     if (change.floor && whole) {
       finding.text += format(", by {} hour{}: probably a change of clocks that a zoneless time does not show",
                              std::abs(hours), std::abs(hours) == 1 ? "" : "s");
     }
     finding.text += ". One budget over both sides fits neither.";
     findings.push_back(std::move(finding));
+  }
+  if (changes.size() > kChangesNamed) {
+    findings.push_back(
+        {Finding::Kind::kRegimeChange,
+         {},
+         0,
+         changes.front().at_us,
+         {},
+         format("delays changed {} times between {} and {}: no one budget fits all of it.", changes.size(),
+                timestamp_text(changes.front().at_us), timestamp_text(changes.back().at_us))});
   }
   int64_t misread = 0;
   for (const Finding& finding : findings) {

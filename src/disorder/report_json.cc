@@ -349,6 +349,15 @@ std::string budget_to_json(const BudgetReport& report, const RejectedCounts& rej
   }
   out += format(R"(],"records":{},"rejected":{},"findings":{})", report.profile.all.records,
                 rejected_json(rejected), findings_json(report.profile.findings));
+  if (report.slowest) {
+    const SlowestPartition& slowest = *report.slowest;
+    out += format(
+        R"(,"slowest":{{"partition":{},"windows_held":{},"latency_without_us":{{"p50":{},"p99":{},"max":{}}},"late_without":{}}})",
+        json_quoted(slowest.partition), slowest.windows_held, slowest.without.p50_us, slowest.without.p99_us,
+        slowest.without.max_us, slowest.late_without);
+  } else {
+    out += R"(,"slowest":null)";
+  }
   return out + format(R"(,"certificate":{}}})", certificate_json(report));
 }
 

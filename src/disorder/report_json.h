@@ -38,6 +38,7 @@
 //          "sample":{size,offline,from_transport_mode,design_effect,late,late_share_upper,confidence,point_delay_us,
 //                    both_modes_delay_us},
 //          "verdict":{watermark_delay,allowed_lateness},"notes":[text],"records","rejected","findings",
+//          "slowest":null|{"partition","windows_held","latency_without_us":{p50,p99,max},"late_without"},
 //          "certificate":{"input","records","rule","watermark_delay_us","allowed_lateness_us","predicted",
 //                         "late_share_upper","confidence","effective_samples","split_us","assumes":{partitions,
 //                         max_future_skew_us,from_profile,no_idle_partition},"backtest":{"verdict":"held"|"exceeded"|
