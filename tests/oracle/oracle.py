@@ -5,10 +5,13 @@ Records are read in logged order, one by one; `finish_tick` says where a tick en
 """
 import collections
 import datetime
+import itertools
 import zoneinfo
 
 NEVER, ALWAYS = -(1 << 63), (1 << 63) - 1
-DAY = 86_400_000_000
+DAY, MINUTE = 86_400_000_000, 60_000_000
+EPOCH, DAY_0 = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc), datetime.date(1970, 1, 1)
+MICROSECOND = datetime.timedelta(microseconds=1)
 
 Record = collections.namedtuple("Record", "offset partition key time arrival value passes id", defaults=(True, None))
 Row = collections.namedtuple("Row", "end start key version answer status")  # status also: retract
@@ -46,23 +49,37 @@ def cumulative(step, size):
     return windows
 
 
-def calendar(unit, zone):
-    """Days, weeks (from Monday) and months of a zone: from midnight to midnight there, however long that is."""
+def calendar(unit, zone, slide=1, size=1):
+    """Days, weeks (from Monday) and months of a zone, counted since 1970: from midnight to midnight there, however long that is."""
     zone = zoneinfo.ZoneInfo(zone)
-    epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
-    def instant(day):
-        moment = datetime.datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(datetime.timezone.utc)
-        return (moment - epoch) // datetime.timedelta(microseconds=1)
+    def edge(k):
+        day = {"day": lambda: DAY_0 + datetime.timedelta(days=k), "week": lambda: DAY_0 + datetime.timedelta(days=7 * k + 4),
+               "month": lambda: datetime.date(1970 + k // 12, k % 12 + 1, 1)}[unit]()
+        return (datetime.datetime(day.year, day.month, day.day, tzinfo=zone) - EPOCH) // MICROSECOND
 
     def windows(time):
-        day = (epoch + datetime.timedelta(microseconds=time)).astimezone(zone).date()
-        if unit == "week":
-            day -= datetime.timedelta(days=day.weekday())
-        if unit == "month":
-            day = day.replace(day=1)
-        after = day + datetime.timedelta(days={"day": 1, "week": 7, "month": 31}[unit])
-        yield instant(day), instant(after.replace(day=1) if unit == "month" else after)
+        day = (EPOCH + datetime.timedelta(microseconds=time)).astimezone(zone).date()
+        k = {"day": (day - DAY_0).days, "week": ((day - DAY_0).days - 4) // 7, "month": (day.year - 1970) * 12 + day.month - 1}[unit]
+        start = k // slide * slide
+        while start + size > k:
+            yield edge(start), edge(start + size)
+            start -= slide
+    return windows
+
+
+def clock_hours(hours, zone):
+    """From each moment at which the zone's clock shows, or skips, a multiple of so many hours, to the next; found minute by minute."""
+    zone, span = zoneinfo.ZoneInfo(zone), datetime.timedelta(hours=hours)
+
+    def is_edge(minute):
+        before, now = ((EPOCH + datetime.timedelta(minutes=at)).astimezone(zone).replace(tzinfo=None) - EPOCH.replace(tzinfo=None)
+                       for at in (minute - 1, minute))
+        return now // span > before // span or not now % span
+
+    def windows(time):
+        start = next(at for at in itertools.count(time // MINUTE, -1) if is_edge(at))
+        yield start * MINUTE, next(at for at in itertools.count(start + 1) if is_edge(at)) * MINUTE
     return windows
 
 
@@ -95,8 +112,7 @@ class View:
 
     def __init__(self, policy):
         self.policy, self.fates, self.ledger, self.rows = policy, collections.Counter(), [], []
-        self.versions = collections.Counter()  # published, by (end, start, key)
-        self.shown = {}  # what readers have, by the same
+        self.versions, self.shown = collections.Counter(), {}  # by (end, start, key): how many rows, and what readers have
         self.having = lambda found: True
 
     def publish(self, place, values, status):
@@ -166,15 +182,15 @@ class WindowView(View):
 
 
 class Session:
-    def __init__(self, key, values, gap, published):
-        self.key, self.values, self.gap, self.published, self.changed = key, values, gap, published, True
+    def __init__(self, key, values, ends, published):
+        self.key, self.values, self.ends, self.published, self.changed = key, values, ends, published, True
         self.first, self.last = min(values)[0], max(values)[0]
 
     def place(self):
-        return self.last + self.gap, self.first, self.key
+        return self.ends(self.last), self.first, self.key
 
     def touches(self, time):
-        return time - self.last < self.gap and self.first - time < self.gap
+        return time < self.ends(self.last) and self.first < self.ends(time)
 
 
 class SessionView(View):
@@ -183,20 +199,21 @@ class SessionView(View):
     While a key has no live session its past is forgotten: what was late alone by then lengthens no later session either.
     """
 
-    def __init__(self, gap, policy):
+    def __init__(self, gap, policy, longest=None):
         super().__init__(policy)
+        self.ends = lambda last: min(last + gap, (last // longest + 1) * longest) if longest else last + gap
         self.forgotten = collections.defaultdict(lambda: NEVER)  # key -> before which it is
         self.gap, self.sessions, self.watermark = gap, [], NEVER
-        self.windows = lambda time: [(time, time + gap)]
+        self.windows = lambda time: [(time, self.ends(time))]
 
     def read(self, record, watermark):
         touched = [session for session in self.sessions if session.key == record.key and session.touches(record.time)]
         ghosts = [session for session in touched if self.policy.sealed(session.place()[0], watermark)]
         near = [session for session in touched if session not in ghosts]
         value = (record.time, record.partition, record.offset, record.value)
-        merged = Session(record.key, [value] + [value for session in near for value in session.values], self.gap,
+        merged = Session(record.key, [value] + [value for session in near for value in session.values], self.ends,
                          [place for session in near for place in session.published])
-        alone = (record.time, record.time + self.gap, max(0, watermark - record.time - self.gap))
+        alone = (record.time, self.ends(record.time), max(0, watermark - self.ends(record.time)))
         if not any(session.key == record.key and not self.policy.sealed(session.place()[0], watermark) for session in self.sessions):
             self.forgotten[record.key] = max(self.forgotten[record.key], watermark - self.policy.lateness - self.gap)
         if self.policy.sealed(merged.place()[0], watermark) or record.time < self.forgotten[record.key]:
@@ -264,11 +281,9 @@ def run(records, view, delay=0, skew=300_000_000, accept=DAY, tick_rows=1, flush
     had been read; the rest is in the view."""
     time, published = Watermark(delay, skew), []
     for count, record in enumerate(records, start=1):
-        copy = None
-        if record.time > record.arrival + accept:
-            view.refuse(record, "future", time.value)
-        elif dedup is not None and (copy := dedup.judge(record, time.value)) is not None:
-            view.refuse(record, copy, time.value)
+        unfit = "future" if record.time > record.arrival + accept else dedup.judge(record, time.value) if dedup else None
+        if unfit:
+            view.refuse(record, unfit, time.value)
         elif not record.passes:
             view.fates["filtered"] += 1
         else:

@@ -43,7 +43,7 @@ class Stream:
         self.skew, self.accept = choose(((300_000, DAY), (2 * self.scale, 9 * self.scale)))
         self.tick_rows = choose((1, 1, 2, 3, 7))
         self.flush = self.random.random() < 0.7
-        self.id_horizon = None
+        self.id_horizon, self.longest = None, None
         self.having = choose((None, None, None, 2))
         self.set_windows()
         self.records = self.draw_records()
@@ -66,16 +66,21 @@ class Stream:
             self.function = f"CUMULATE(records, t, INTERVAL '{span(step)}', INTERVAL '{span(size)}')"
             self.windows = oracle.cumulative(step * UNIT, size * UNIT)
         elif self.kind == "zone":
-            unit, zone = choose(("day", "day", "week", "month")), choose(ZONES)
+            unit, zone = choose(("day", "day", "week", "month", "hour")), choose(ZONES)
             self.scale, self.delay, self.lateness = HOUR, HOUR * choose((0, 5, 40)), HOUR * choose((0, 30, 200))
             self.horizon, self.skew, self.accept = None, 300_000, DAY
-            self.function = f"TUMBLE(records, t, INTERVAL '1 {unit}', '{zone}')"
-            self.windows = oracle.calendar(unit, zone)
+            slide, size = choose(((1, 1), (1, 1), (1, 3), (2, 3), (3, 3)))
+            if unit == "hour":
+                slide = size = choose((1, 6))
+            self.windows = oracle.clock_hours(size, zone) if unit == "hour" else oracle.calendar(unit, zone, slide, size)
+            self.function = f"HOP(records, t, INTERVAL '{slide} {unit}', " if slide < size else "TUMBLE(records, t, "
+            self.function += f"INTERVAL '{size} {unit}', '{zone}')"
         elif self.kind == "dedup":
             self.function, self.windows = f"TUMBLE(records, t, INTERVAL '{span(10 * scale)}')", oracle.tumbling(10 * scale * UNIT)
             self.id_horizon = choose((None, scale * choose((1, 5, 30))))
         elif self.kind == "session":
             self.gap = scale * choose((1, 2, 5, 12))
+            self.longest = choose((None, None, self.gap * choose((1, 3)) + scale))
             self.function = f"SESSION(records, t, INTERVAL '{span(self.gap)}')"
 
     def draw_records(self):
@@ -108,7 +113,7 @@ class Stream:
 
     def view(self):
         policy = Policy(self.late, self.lateness * UNIT, oracle.ALWAYS if self.horizon is None else self.horizon * UNIT)
-        view = SessionView(self.gap * UNIT, policy) if self.kind == "session" else WindowView(self.windows, policy)
+        view = SessionView(self.gap * UNIT, policy, self.longest and self.longest * UNIT) if self.kind == "session" else WindowView(self.windows, policy)
         if self.having:
             view.having = lambda found: found["kinds"] % self.having == 1
         return view
@@ -131,6 +136,7 @@ class Stream:
     def job(self):
         options = {"late": self.late, "allowed_lateness": span(self.lateness) if self.late == "correct" else None,
                    "ledger_horizon": None if self.horizon is None else span(self.horizon)}
+        options["max_session_length"] = span(self.longest) if self.longest else None
         view = ", ".join(f"{name} = '{value}'" for name, value in options.items() if value is not None)
         ids = ", dedup_key = 'id'" * (self.kind == "dedup")
         ids += f", dedup_horizon = '{span(self.id_horizon)}'" if self.id_horizon else ""
@@ -222,7 +228,7 @@ class OracleTest(CommandTest):
                 record, (start, end, _) = records[entry.offset], entry.windows[0]
                 self.assertEqual(entry.reason, "late_session", f"{entry}, not {wanted[entry.offset]}")
                 self.assertIn((end, start, record.key), view.places(), f"{entry}: there is no such session")
-                self.assertTrue(start - stream.gap * UNIT < record.time < end, f"{entry} touches no session")
+                self.assertTrue(start < view.ends(record.time) and record.time < end, f"{entry} touches no session")
 
     def check_recount(self, stream, records, found):
         """Published and ledgered together are the batch recount; a record that is in no result by choice is left out."""
