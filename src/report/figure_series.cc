@@ -1,6 +1,7 @@
 // A series over time: one staircase a name on a log axis, with the changes of regime.
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "base/text.h"
 #include "disorder/report_text.h"
@@ -13,7 +14,8 @@ namespace {
 constexpr double kLeft = 58;
 constexpr double kSide = 12;
 constexpr double kAxisBelow = 24;
-constexpr double kBadges = 24;
+constexpr double kBadges = 22;  // height of a line of them
+constexpr double kBadgeRadius = 9;
 constexpr double kAloneWidth = 3;
 constexpr std::array<std::string_view, 3> kCurves = {"curve first", "curve second", "curve third"};
 
@@ -51,12 +53,37 @@ std::string told(const Series& series, const SeriesPoint& point) {
   return text;
 }
 
-void draw_change(Drawing& drawing, const SeriesChange& change, size_t number, double x, const Box& plot) {
-  drawing.begin_mark(format("change {}: {}", number, change.text));
-  drawing.line({x, plot.top - 4}, {x, plot.top + plot.height}, "setting-line");
-  drawing.dot({x, plot.top - 13}, 9, "badge");
-  drawing.text({x, plot.top - 9}, Anchor::kMiddle, "badge-text", format("{}", number));
-  drawing.end_mark();
+// The line of badges, counted from the plot upward, on which each change finds room.
+std::vector<size_t> badge_lines(const Series& series, const TimeAxis& times) {
+  std::vector<double> free_from;
+  std::vector<size_t> lines;
+  for (const SeriesChange& change : series.changes) {
+    const double x = times.at(change.at_us);
+    size_t line = 0;
+    while (line < free_from.size() && free_from[line] > x - kBadgeRadius) ++line;
+    if (line == free_from.size()) free_from.push_back(0);
+    free_from[line] = x + kBadgeRadius + 2;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// Lines before badges, so that none crosses a number.
+void draw_changes(Drawing& drawing, const Series& series, const TimeAxis& times, const Box& plot) {
+  const std::vector<size_t> lines = badge_lines(series, times);
+  const auto badge_at = [&](size_t i) {
+    return Point{times.at(series.changes[i].at_us), plot.top - 13 - kBadges * static_cast<double>(lines[i])};
+  };
+  for (size_t i = 0; i < lines.size(); ++i) {
+    drawing.line(badge_at(i), {badge_at(i).x, plot.top + plot.height}, "setting-line");
+  }
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const Point at = badge_at(i);
+    drawing.begin_mark(format("change {}: {}", i + 1, series.changes[i].text));
+    drawing.dot(at, kBadgeRadius, "badge");
+    drawing.text({at.x, at.y + 4}, Anchor::kMiddle, "badge-text", format("{}", i + 1));
+    drawing.end_mark();
+  }
 }
 
 }  // namespace
@@ -69,11 +96,13 @@ std::string series_svg(const Series& series, const Canvas& canvas) {
     }
   }
   if (range.empty()) return {};
-  const Box plot{kLeft, 8 + (series.changes.empty() ? 0 : kBadges), canvas.width - kLeft - kSide,
+  const TimeAxis times(series.points.front().begin_us, series.points.back().end_us,
+                       {kLeft, canvas.width - kSide});
+  size_t badges = 0;
+  for (const size_t line : badge_lines(series, times)) badges = std::max(badges, line + 1);
+  const Box plot{kLeft, 8 + kBadges * static_cast<double>(badges), canvas.width - kLeft - kSide,
                  canvas.narrow() ? 180.0 : 220.0};
   const SpanAxis spans(range, {plot.top + plot.height - 6, plot.top + 6});
-  const TimeAxis times(series.points.front().begin_us, series.points.back().end_us,
-                       {plot.left, plot.left + plot.width});
   Drawing drawing({format("{}-{}", series.id, canvas.kind), series.title, series.lead, canvas.width,
                    plot.top + plot.height + kAxisBelow, canvas.kind});
   draw_lines_across(drawing, plot, spans.ticks(8, false));
@@ -86,9 +115,7 @@ std::string series_svg(const Series& series, const Canvas& canvas) {
     drawing.box({left, plot.top, std::max(0.5, times.at(point.end_us) - left), plot.height}, "hover",
                 told(series, point));
   }
-  for (size_t i = 0; i < series.changes.size(); ++i) {
-    draw_change(drawing, series.changes[i], i + 1, times.at(series.changes[i].at_us), plot);
-  }
+  draw_changes(drawing, series, times, plot);
   return drawing.finish();
 }
 
