@@ -133,7 +133,8 @@ class Stream:
             return 10 * self.scale
         return oracle.ALWAYS if self.horizon is None else 10 * self.scale + self.horizon
 
-    def job(self):
+    def job(self, mode="upsert", over=""):
+        """`over`: a view over the view, called sums, whose rows are published."""
         options = {"late": self.late, "allowed_lateness": span(self.lateness) if self.late == "correct" else None,
                    "ledger_horizon": None if self.horizon is None else span(self.horizon)}
         options["max_session_length"] = span(self.longest) if self.longest else None
@@ -148,8 +149,8 @@ SELECT window_start, window_end, k, {SELECT}
 FROM {self.function}
 WHERE passes
 GROUP BY window_start, window_end, k{f" HAVING count(DISTINCT v) % {self.having} = 1" if self.having else ""};
-CREATE TABLE published () WITH (connector = 'file', path = 'rows.jsonl');
-INSERT INTO published SELECT * FROM result;
+{over}CREATE TABLE published () WITH (connector = 'file', path = 'rows.jsonl', mode = '{mode}');
+INSERT INTO published SELECT * FROM {"sums" if over else "result"};
 """
 
 
@@ -181,15 +182,15 @@ class Found:
 
 
 class OracleTest(CommandTest):
-    def play(self, stream, records, world, flush):
+    def play(self, stream, records, world, flush, mode="upsert", over=""):
         shutil.rmtree(self.folder / "job.state", ignore_errors=True)
         self.write("records.jsonl", written(records))
-        self.write("job.sql", stream.job())
+        self.write("job.sql", stream.job(mode, over))
         arguments = [] if world.ticks is USUAL else ["--tick-rows", world.ticks]
         arguments += [] if world.threads is USUAL else ["--threads", world.threads]
         document = self.run_command("run", "job.sql", "--json", "--at-end", "flush" if flush else "hold", *arguments).document
         rows = [oracle.Row(micros(row["window_end"]), micros(row["window_start"]), row["k"], row["_version"],
-                           {name: row[name] for name in ANSWERS}, "retract" if row["_op"] == "retract" else row["_status"])
+                           {name: row[name] for name in ANSWERS if name in row}, "retract" if row["_op"] == "retract" else row["_status"])
                 for row in self.rows("rows.jsonl")]
         entries = [oracle.Entry(entry["offset"], entry["reason"],
                                 tuple(sorted((micros(w["start"]), micros(w["end"]), w["late_by_us"]) for w in entry["windows"])))
@@ -245,15 +246,53 @@ class OracleTest(CommandTest):
         self.assertEqual(counted, truth, "published and ledgered are not the recount")
 
     def check_other_worlds(self, stream, records, found):
+        self.play(stream, records, World(stream.tick_rows), stream.flush)
         published = (self.folder / "rows.jsonl").read_bytes()
         for threads in thread_counts():
             self.play(stream, records, World(stream.tick_rows, threads), stream.flush)
             self.assertEqual((self.folder / "rows.jsonl").read_bytes(), published, f"{threads} threads show in the output")
+        self.check_replay(stream, published)
+        self.check_changelog(stream, records, found)
         usual = self.play(stream, records, World(), stream.flush)
         self.assertEqual(usual.final(), found.final(), "ticks show in the final values")
         self.assertEqual(sorted(usual.entries), sorted(found.entries), "ticks show in the ledger")
         self.assertEqual(usual.fates, found.fates, "ticks show in the balance")
         self.assertEqual(firsts(usual.rows), firsts(found.rows), "ticks show in first versions")
+
+    def check_replay(self, stream, published):
+        """The tick log of the run before makes the same bytes again, on any number of threads."""
+        shutil.rmtree(self.folder / "again.state", ignore_errors=True)
+        self.run_command("run", "job.sql", "--json", "--at-end", "flush" if stream.flush else "hold", "--replay", "job.state", "--state",
+                         "again.state", "--threads", 3)
+        self.assertEqual((self.folder / "rows.jsonl").read_bytes(), published, "the replay published something else")
+
+    def check_changelog(self, stream, records, found):
+        """Followed by a reader who takes out exactly the rows that are retracted, a changelog leads to the same end."""
+        rows = {}
+        for row in self.play(stream, records, World(stream.tick_rows), stream.flush, mode="changelog").rows:
+            if row.status == "retract":
+                self.assertEqual(rows.pop(row[:3], None), row.answer, f"retracted, but not what readers have: {row}")
+            else:
+                self.assertNotIn(row[:3], rows, f"inserted twice: {row}")
+                rows[row[:3]] = row.answer
+        self.assertEqual(rows, found.final(), "the changelog leads elsewhere")
+
+    def check_cascade(self, stream, records):
+        """A view over the view: it takes each window once, when it is sealed, and none of them is late for it."""
+        size, column = 20 * stream.scale, "window_end" if stream.kind == "session" else "window_start"
+        over = f"""CREATE MATERIALIZED VIEW sums AS SELECT window_start, window_end, k, sum(n) AS n
+FROM TUMBLE(result, {column}, INTERVAL '{span(size)}') GROUP BY window_start, window_end, k;
+"""
+        found = self.play(stream, records, World(stream.tick_rows), True, over=over)
+        stream.flush, wanted = True, collections.Counter()
+        view, _, _ = stream.expected(records)
+        for (end, start, key), row in view.shown.items():
+            for outer_start, outer_end in oracle.tumbling(size * UNIT)(end - 1 if column == "window_end" else start):  # its last moment
+                wanted[outer_end, outer_start, key] += row.answer["n"]
+        self.assertEqual({row[:3]: row.answer["n"] for row in found.rows}, wanted)
+        self.assertEqual({(row.version, row.status) for row in found.rows} - {(1, "on_time")}, set(), "a sealed window is never corrected")
+        balance = found.document["balance"][1]
+        self.assertEqual((balance["read"], balance["accepted"]), (len(view.shown), len(view.shown)), "a result of the view is late")
 
     def check_nothing_early(self, stream, records):
         """Of input that is held after some records, exactly what the oracle has published by then."""
@@ -265,25 +304,26 @@ class OracleTest(CommandTest):
         for row in held.rows:
             self.assertLessEqual(row.end, micros(held.document["watermark"]), "published before its time")
 
-    def play_streams(self, kind):
-        """Streams of one kind until the time is over."""
+    def play_streams(self, *kinds, check=None):
+        """Streams of some kinds until the time is over."""
+        check = check or self.check
         end, seeds = time.monotonic() + SECONDS, [int(SEED)] if SEED else range(1_000_000)
         for seed in seeds:
             if time.monotonic() > end and seed >= 3:
                 break
-            stream = Stream(kind, seed)
+            stream = Stream(kinds[seed % len(kinds)], seed)
             try:
-                self.check(stream, stream.records)
+                check(stream, stream.records)
             except AssertionError as error:
-                self.fail(self.cut_down(stream, error))
+                self.fail(self.cut_down(stream, check, error))
 
-    def cut_down(self, stream, error):
+    def cut_down(self, stream, check, error):
         """The failure with as few records as still fail in some way."""
         records, offset = list(stream.records), 0
         while offset < len(records) and len(records) > 1:
             fewer = [record._replace(offset=i) for i, record in enumerate(records[:offset] + records[offset + 1:])]
             try:
-                self.check(stream, fewer)
+                check(stream, fewer)
                 offset += 1
             except AssertionError as smaller:
                 records, error = fewer, smaller
@@ -304,6 +344,9 @@ class OracleTest(CommandTest):
 
     def test_session(self):
         self.play_streams("session")
+
+    def test_cascade(self):
+        self.play_streams("tumbling", "hopping", "cumulative", "session", check=self.check_cascade)
 
     def test_dedup(self):
         self.play_streams("dedup")
