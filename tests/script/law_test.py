@@ -34,6 +34,9 @@ class Law(Player):
     def test_early(self):
         self.play_area("early")
 
+    def test_idle(self):
+        self.play_area("idle")
+
     def test_having(self):
         self.play_area("having")
 
