@@ -325,6 +325,11 @@ TEST(Runner, AnyStreamAddsUpUnderAnyCut) {
         ++total.first;
         total.second += record.value;
       }
+      config.threads = 3;
+      const Outcome sharded = run(splits, config);
+      config.threads = 1;
+      EXPECT_EQ(sharded.rows, outcome.rows) << "round " << round << " rows " << rows_max;
+      EXPECT_TRUE(sharded.report.balanced());
       EXPECT_EQ(totals, recount(splits, config.size)) << "round " << round << " rows " << rows_max;
       EXPECT_EQ(ledgered, ledgered_one) << "round " << round << " rows " << rows_max;
       EXPECT_EQ(firsts, first_versions) << "round " << round << " rows " << rows_max;
