@@ -28,6 +28,9 @@ void add_run(CLI::App& app, RunCommand& command, Chosen& chosen) {
       ->allow_extra_args(false);
   sub->add_option("--replay", command.replay,
                   "follow the tick log in this state directory: the same ticks, so the same results");
+  sub->add_flag("--resume", command.resume,
+                "follow the state directory's own last log, then go on behind its end")
+      ->excludes("--replay");
   sub->add_flag("--follow", command.follow, "go on reading files that grow, until interrupted");
   sub->add_option("--at-end", command.at_end, "what the end of bounded input does to open windows")
       ->check(CLI::IsMember({"flush", "hold"}))

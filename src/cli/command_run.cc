@@ -42,6 +42,12 @@ int run(const RunCommand& command) {
   if (keep)
     options.state_directory = command.state.empty() ? engine::default_state_directory(*job) : command.state;
   options.replay_directory = command.replay;
+  options.resume = command.resume;
+  if (command.resume && !keep) {
+    return report({.code = ErrorCode::kUsage,
+                   .message = "--resume needs a state directory",
+                   .hint = "Its tick log says where the run before had come to; leave out --state none."});
+  }
   auto job_options = job_options_of(command.set, command.follow);
   if (!job_options) return report(job_options.error());
   options.job_options = std::move(*job_options);

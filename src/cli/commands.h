@@ -25,6 +25,7 @@ struct RunCommand {
   std::vector<std::string> set;  // source.option=value
   bool follow = false;
   std::string replay;            // state directory whose tick log is followed; "" none
+  bool resume = false;
   std::string at_end = "flush";  // flush | hold
   std::string format;            // of rows on standard output
   uint64_t tick_rows = 4096;

@@ -127,18 +127,20 @@ Result<std::unique_ptr<Engine>> Engine::make(sql::Job job, EngineOptions options
 }
 
 Status Engine::start() {
-  if (!options_.replay_directory.empty()) {
-    WRACKLINE_ASSIGN(replay_, open_replay(options_.replay_directory, job_, options_.job_options));
-    options_.flush_at_end = replay_.flushed;
+  const std::string& followed = options_.resume ? options_.state_directory : options_.replay_directory;
+  WRACKLINE_ASSIGN(const bool has_log, runtime::has_tick_log(followed));
+  if (!followed.empty() && (has_log || !options_.resume)) {
+    WRACKLINE_ASSIGN(replay_, open_replay(followed, job_, options_.job_options, options_.resume));
+    if (!options_.resume) options_.flush_at_end = replay_.flushed;
     if (!replay_.notice.empty() && options_.on_notice) options_.on_notice(replay_.notice);
   }
   WRACKLINE_ASSIGN(auto plans, plan_sources(job_, {.tick_rows = options_.tick_rows,
                                                    .threads = options_.threads,
                                                    .stdout_format = options_.stdout_format}));
   if (!options_.state_directory.empty()) {
-    WRACKLINE_ASSIGN(log_,
-                     start_tick_log(options_.state_directory,
-                                    tick_log_header(job_, options_.job_options, ledger_->generation())));
+    auto header = tick_log_header(job_, options_.job_options, ledger_->generation());
+    if (options_.resume && replay_.log) header.resumes = replay_.log->header().generation;
+    WRACKLINE_ASSIGN(log_, start_tick_log(options_.state_directory, std::move(header)));
   }
   uint32_t read_so_far = 0;
   for (runtime::SourcePlan& plan : plans) {
@@ -146,6 +148,7 @@ Status Engine::start() {
     plan.input.log_source = read_so_far++;
     plan.input.log = log_.get();
     plan.input.replay = replay_.log.get();
+    plan.input.goes_on_after_replay = options_.resume;
   }
   runtime::RunnerOptions runner_options;
   runner_options.flush_at_end = options_.flush_at_end;

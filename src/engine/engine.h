@@ -17,6 +17,7 @@ namespace wrackline::engine {
 struct EngineOptions {
   std::string state_directory;  // of ledger and tick log; empty keeps nothing
   std::string replay_directory;  // a state directory whose tick log is followed; empty: ticks as they come
+  bool resume = false;  // follow the last log of state_directory, if there is one, and go on behind its end
   sql::JobOptions job_options;   // that the job was parsed with, for the tick log
   bool flush_at_end = true;     // false: the end of bounded input holds the watermark
   size_t tick_rows = 4096;      // most records in a tick

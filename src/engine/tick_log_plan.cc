@@ -28,8 +28,15 @@ Result<std::unique_ptr<runtime::TickLogWriter>> start_tick_log(const std::string
 }
 
 Result<Replay> open_replay(const std::string& state_directory, const sql::Job& job,
-                           const sql::JobOptions& options) {
-  WRACKLINE_ASSIGN(const runtime::TickLogSummary summary, runtime::summarize_tick_log(state_directory));
+                           const sql::JobOptions& options, bool resume) {
+  WRACKLINE_ASSIGN(runtime::TickLogSummary summary, runtime::summarize_tick_log(state_directory));
+  while (resume && summary.header.resumes != 0) {
+    auto before = runtime::summarize_tick_log(state_directory, summary.header.resumes);
+    if (!before && before.error().code == ErrorCode::kNotFound) break;  // it was not needed any more
+    if (!before) return fail(std::move(before).error());
+    if (before->entries <= summary.entries) break;
+    summary = std::move(*before);
+  }
   Replay replay;
   // The generation is named: a run that replays its own directory starts a newer one there.
   WRACKLINE_ASSIGN(replay.log, runtime::TickLogReader::open(state_directory, summary.header.generation));

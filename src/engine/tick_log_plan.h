@@ -25,9 +25,11 @@ struct Replay {
   bool flushed = false;  // the run closed its windows at its end
   std::string notice;    // what a person should know before it starts; may be empty
 };
-// The newest log in the state directory. Errors: kNotFound without one; kData when it is damaged.
+// The newest log in the state directory; with `resume`, the one that says most of the run to go on with: a
+// start that was cut short while it repeated an older log has said less than that. Errors: kNotFound without
+// one; kData when it is damaged.
 Result<Replay> open_replay(const std::string& state_directory, const sql::Job& job,
-                           const sql::JobOptions& options);
+                           const sql::JobOptions& options, bool resume = false);
 
 // The job of a log, parsed again. Errors: those of parse_job, for a job that this version no longer takes.
 Result<sql::Job> job_of_log(const runtime::TickLogHeader& header);

@@ -259,6 +259,7 @@ bool Input::end_merged_splits() {
   for (const std::string& name : merged_->take_ended()) {
     if (!partition_is_split()) continue;
     const PartitionIndex partition = stage_.partition(name);
+    if (stage_.tracker().partition_state(partition) == PartitionState::kEnded) continue;  // told by a log
     stage_.tracker().set_ended(partition);
     events_.push_back({TickEvent::What::kEnded, partition});
     any = true;

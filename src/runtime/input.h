@@ -50,6 +50,7 @@ struct InputOptions {
   uint32_t log_source = 0;              // index of the source in the tick log
   TickLogWriter* log = nullptr;         // borrowed; takes every step
   TickLogReader* replay = nullptr;      // borrowed; says every step
+  bool goes_on_after_replay = false;    // where the log ends without an end of input, choose again
 };
 
 class Input {
@@ -134,6 +135,7 @@ class Input {
   Result<Step> next_replayed();
   Result<Step> begin_tick(const TickEntry& entry);
   Result<Step> continue_tick();
+  Result<Step> go_on_after_replay();
   Status take_splits(const TickEntry& entry);
   Status apply(const TickEntry& entry);
   Status check_tick() const;

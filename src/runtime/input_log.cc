@@ -142,7 +142,11 @@ Status Input::apply(const TickEntry& entry) {
     if (of_partition && event.index >= tracker.partition_count())
       return differs("it has fewer partitions than the tick log", entry.file, entry.first_offset);
     if (event.what == TickEvent::What::kIdle) tracker.set_idle(event.index);
-    if (event.what == TickEvent::What::kEnded) tracker.set_ended(event.index);
+    if (event.what == TickEvent::What::kEnded) {
+      tracker.set_ended(event.index);
+      for (auto& split : splits_)
+        split->ended |= partition_is_split() && !merged_ && split->partition == event.index;
+    }
   }
   if (entry.carried_to_us) {
     if (!tracker.all_idle())
@@ -161,6 +165,7 @@ Result<Input::Step> Input::next_replayed() {
   WRACKLINE_ASSIGN(const TickEntry* entry, options_.replay->peek());
   Step step;
   step.kind = StepKind::kEnded;
+  if (entry == nullptr && !end_logged_ && options_.goes_on_after_replay) return go_on_after_replay();
   if (entry == nullptr || end_logged_) return step;
   if (entry->source != options_.log_source) {  // its turn comes when the other source has had its own
     step.kind = StepKind::kQuiet;
@@ -177,6 +182,22 @@ Result<Input::Step> Input::next_replayed() {
   WRACKLINE_TRY(check_tick());
   if (options_.log != nullptr) WRACKLINE_TRY(options_.log->append(entry_));
   return step;
+}
+
+// The log is used up, as after a crash: everything stands where the run that wrote it stood, but for what it
+// had read ahead, which is read again.
+Result<Input::Step> Input::go_on_after_replay() {
+  options_.replay = nullptr;
+  if (consumed_ != nullptr && consumed_->ended) consumed_ = nullptr;
+  for (auto& split : splits_) split->has_batch = split.get() == consumed_;
+  if (bounded_ && consumed_ != nullptr) {
+    const int64_t others_us = slowest_us(consumed_);
+    const bool another_is_due = others_us != kMicrosMax &&
+                                consumed_->event_us > saturating_add(others_us, options_.alignment.micros());
+    if (!another_is_due) current_ = consumed_;
+  }
+  add_splits(std::exchange(waiting_, {}));
+  return next();
 }
 
 Result<Input::Step> Input::begin_tick(const TickEntry& entry) {

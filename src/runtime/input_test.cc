@@ -583,6 +583,104 @@ TEST_F(Replayed, LiveInputIsJudgedAlikeAfterTheFact) {
   EXPECT_GT(carried, 20);
 }
 
+// A run that stops anywhere, and one that follows its log and goes on: together they are the run that did not
+// stop. What comes behind the log is new, so it is judged alike only where order follows from the records.
+TEST_F(Replayed, BoundedInputGoesOnBehindTheLogAsIfNothingHadBeen) {
+  std::mt19937_64 random(10);
+  for (int round = 0; round < 80; ++round) {
+    const auto splits = random_splits(random);
+    InputOptions options = live_options();
+    options.alignment = seconds(static_cast<int64_t>(random() % 60));
+    options.in_arrival_order = random() % 3 == 0;
+    if (random() % 2 == 0) options.times.partition_column = 2;
+    options.rows_max = 1 + random() % 100;
+    env::SettableClock clock(WallTime(5'000'000'000));
+    Input whole(options, std::make_unique<MemorySource>(splits), clock);
+    const auto expected = run_all(whole, [] {});
+    ASSERT_TRUE(expected.has_value());
+
+    auto log = writer();
+    options.log = log.get();
+    Input first(options, std::make_unique<MemorySource>(splits), clock);
+    ASSERT_TRUE(first.open().has_value());
+    for (size_t steps = random() % 40; steps > 0; --steps) ASSERT_TRUE(first.next().has_value());
+    ASSERT_TRUE(log->commit().has_value());
+
+    auto from = reader();
+    std::filesystem::create_directories(folder_ + "/second");
+    std::filesystem::remove_all(folder_ + "/second/ticks");
+    auto second_log =
+        TickLogWriter::create({.directory = folder_ + "/second", .header = {.generation = 2}}).value();
+    options.log = second_log.get();
+    options.replay = from.get();
+    options.goes_on_after_replay = true;
+    options.rows_max = 1 + random() % 100;
+    Input second(options, std::make_unique<MemorySource>(splits), clock);
+    auto seen = run_all(second, [] { FAIL() << "quiet"; });
+    ASSERT_TRUE(seen.has_value()) << seen.error().to_string();
+    ASSERT_TRUE(second_log->commit().has_value());
+    EXPECT_EQ(seen->event_us, expected->event_us) << "round " << round;
+    EXPECT_EQ(seen->watermark_us, expected->watermark_us) << "round " << round;
+    EXPECT_EQ(seen->partitions, expected->partitions) << "round " << round;
+
+    // The second log holds both parts.
+    auto again = TickLogReader::open(folder_ + "/second").value();
+    InputOptions third = options;
+    third.log = nullptr;
+    third.replay = again.get();
+    third.goes_on_after_replay = false;
+    Input replayed(third, std::make_unique<MemorySource>(splits), clock);
+    const auto from_second = run_all(replayed, [] { FAIL() << "quiet"; });
+    ASSERT_TRUE(from_second.has_value()) << from_second.error().to_string();
+    expect_same(*seen, *from_second);
+  }
+}
+
+TEST_F(Replayed, LiveInputGoesOnBehindTheLog) {
+  LiveLogs logs;
+  for (const char* name : {"p0", "p1"}) {
+    logs.push_back(std::make_shared<LiveLog>());
+    logs.back()->name = name;
+  }
+  const auto append = [&](size_t split, int64_t event_s) {
+    logs[split]->records.push_back({event_s * 1'000'000, event_s * 1'000'000, "a", 1});
+  };
+  InputOptions options = live_options();
+  options.idle_timeout = seconds(20);
+  env::SettableClock clock(WallTime(1'000'000'000));
+  auto log = writer();
+  options.log = log.get();
+  Input first(options, std::make_unique<LiveSource>(logs), clock);
+  append(0, 100);
+  append(1, 50);
+  int turns = 3;
+  ASSERT_TRUE(first.open().has_value());
+  while (turns > 0) {
+    const auto step = first.next();
+    ASSERT_TRUE(step.has_value());
+    if (step->kind != Input::StepKind::kQuiet) continue;
+    clock.advance(seconds(15));
+    append(0, 100 + --turns);
+  }
+  ASSERT_EQ(first.stage().tracker().partition_state(1), PartitionState::kIdle);
+  const int64_t progress_us = first.stage().tracker().progress().micros();
+  ASSERT_TRUE(log->commit().has_value());
+
+  auto from = reader();
+  options.log = nullptr;
+  options.replay = from.get();
+  options.goes_on_after_replay = true;
+  Input second(options, std::make_unique<LiveSource>(logs), clock);
+  append(0, 300);
+  append(1, 60);
+  for (auto& one : logs) one->finished = true;
+  const auto seen = run_all(second, [&] { clock.advance(seconds(1)); });
+  ASSERT_TRUE(seen.has_value()) << seen.error().to_string();
+  EXPECT_EQ(seen->event_us.size(), logs[0]->records.size() + logs[1]->records.size());
+  EXPECT_EQ(seen->progress_us, 300'000'000);
+  EXPECT_GE(*std::ranges::max_element(seen->watermark_us), progress_us);
+}
+
 class ChangedInput : public Replayed {
  protected:
   Result<Seen> replay(const std::vector<std::vector<TestRecord>>& splits) {

@@ -355,6 +355,7 @@ void append_head(std::string& out, const TickSegmentHead& head) {
     put_text(payload, value);
   }
   payload += static_cast<char>(head.log.follow ? 1 : 0);
+  put_signed(payload, head.log.resumes);
   append_frame(out, payload);
 }
 
@@ -382,6 +383,7 @@ Result<TickSegmentHead> read_head(std::string_view bytes, size_t& position) {
     head.log.job_set.emplace_back(std::move(name), in.text());
   }
   head.log.follow = in.byte() != 0;
+  head.log.resumes = in.signed_number();
   if (!in.ok() || !in.at_end()) return fail(ErrorCode::kData, "its header is damaged");
   return head;
 }

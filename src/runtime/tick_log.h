@@ -89,6 +89,9 @@ struct TickLogHeader {
   std::string job_text;
   std::vector<std::pair<std::string, std::string>> job_set;  // overrides: "source.option", value
   bool follow = false;
+  // The generation whose log this one repeats first, and then goes on; 0: none. Until it is as long, that
+  // other one is the log to follow.
+  int64_t resumes = 0;
   friend bool operator==(const TickLogHeader&, const TickLogHeader&) = default;
 };
 // Equal for jobs of the same text and overrides, wherever they stand.
@@ -100,7 +103,7 @@ class TickLogWriter {
     std::string directory;  // the state directory; its lock is the caller's business
     TickLogHeader header;
     size_t segment_bytes = size_t{64} << 20;  // a segment that has more is followed by another
-    int64_t generations_kept = 2;             // logs of older generations are removed, this one included
+    int64_t generations_kept = 2;  // logs of older ones are removed, but not the one that this resumes
   };
   // Errors: kUnavailable when the directory cannot be written.
   static Result<std::unique_ptr<TickLogWriter>> create(Options options);
@@ -175,6 +178,9 @@ class TickLogReader {
   int64_t tick_ = 0;
   std::vector<std::string> notices_;
 };
+
+// Whether the state directory holds a log of any generation.
+Result<bool> has_tick_log(const std::string& directory);
 
 // What a whole log adds up to.
 struct TickLogSummary {

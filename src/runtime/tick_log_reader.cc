@@ -37,6 +37,20 @@ bool goes_on_after(std::string_view bytes, size_t damage) {
   return false;
 }
 
+// The newest generation whose log has its beginning: a start that was killed at once leaves less than that,
+// and has read nothing. 0 without one.
+Result<int64_t> newest_begun(const std::vector<TickSegmentFile>& found) {
+  for (size_t i = found.size(); i > 0; --i) {
+    const TickSegmentFile& file = found[i - 1];
+    const bool alone = i == 1 || found[i - 2].generation != file.generation;
+    if (!alone || i == 1) return file.generation;
+    WRACKLINE_ASSIGN(const std::string bytes, env::read_file(file.path, kSegmentBytesMax));
+    size_t position = 0;
+    if (read_head(bytes, position) || goes_on_after(bytes, 0)) return file.generation;
+  }
+  return 0;
+}
+
 Error not_found(const std::string& directory, std::optional<int64_t> generation,
                 const std::vector<TickSegmentFile>& found) {
   std::string kept;
@@ -73,7 +87,8 @@ Result<std::unique_ptr<TickLogReader>> TickLogReader::open(const std::string& di
                                                            std::optional<int64_t> generation) {
   WRACKLINE_ASSIGN(const auto found, tick_segments(directory));
   std::unique_ptr<TickLogReader> reader(new TickLogReader());
-  const int64_t wanted = generation.value_or(found.empty() ? 0 : found.back().generation);
+  WRACKLINE_ASSIGN(const int64_t newest, newest_begun(found));
+  const int64_t wanted = generation.value_or(newest);
   for (const TickSegmentFile& file : found) {
     if (file.generation == wanted) reader->segments_.push_back(file.path);
   }
@@ -183,6 +198,12 @@ void add_to(TickLogSummary& summary, const TickEntry& entry) {
 }
 
 }  // namespace
+
+Result<bool> has_tick_log(const std::string& directory) {
+  if (directory.empty()) return false;
+  WRACKLINE_ASSIGN(const auto segments, tick_segments(directory));
+  return !segments.empty();
+}
 
 Result<TickLogSummary> summarize_tick_log(const std::string& directory, std::optional<int64_t> generation) {
   WRACKLINE_ASSIGN(auto reader, TickLogReader::open(directory, generation));

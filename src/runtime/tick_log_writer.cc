@@ -52,6 +52,7 @@ Result<std::unique_ptr<TickLogWriter>> TickLogWriter::create(Options options) {
   for (const TickSegmentFile& file : found) generations.insert(file.generation);
   while (generations.size() > static_cast<size_t>(std::max<int64_t>(1, options.generations_kept)))
     generations.erase(generations.begin());
+  generations.insert(options.header.resumes);
   for (const TickSegmentFile& file : found) {
     // One of our own generation was left by a run that could not go on.
     if (!generations.contains(file.generation) || file.generation == options.header.generation)

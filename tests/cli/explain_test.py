@@ -292,6 +292,63 @@ class Replay(CommandTest):
             self.assertEqual(seen - replayed, set())
             self.assertGreater(len(seen), 0)
 
+    def test_killed_again_and_again_and_resumed(self):
+        """Each start follows the log of the one before: what a reader has seen comes again with the same versions, and the totals are
+        the truth."""
+        self.write("job.sql", job(columns=COLUMNS, window="10 seconds", source={"watermark_delay": "1 s", "follow": "on"},
+                                  view={"allowed_lateness": "20 s"}))
+        self.write("clicks.jsonl", "")
+        written, second, seen = [], 0, {}
+
+        def start():
+            process = subprocess.Popen([wrackline.BINARY, "run", "job.sql", "--resume", "--json"], cwd=self.folder,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(lambda: process.poll() is None and process.kill())
+            return process
+
+        def append():
+            nonlocal second
+            second += 1
+            lines = [record(second, page=f"/{second % 4}"), record(max(0, second - 15), page="/late")]
+            written.extend(lines)
+            with open(self.folder / "clicks.jsonl", "a") as file:
+                file.write("".join(lines))
+
+        def versions():
+            found = {}
+            for line in self.published():
+                row = json.loads(line)
+                found[row["window_start"], row["page"], row["_version"]] = row["clicks"]
+            return found
+
+        for round_ in range(8):
+            process = start()
+            # Some are killed before they have repeated the log of the one before.
+            stop_at = time.monotonic() + (0.15 + round_ * 0.05 if round_ % 3 == 0 else 0.02 + round_ * 0.004)
+            while time.monotonic() < stop_at:
+                append()
+                time.sleep(0.004)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            seen.update(versions())
+        process = start()
+        deadline = time.monotonic() + SECONDS_MAX
+        while True:
+            time.sleep(0.05)
+            outcome = wrackline.wrackline("status", "--state", "job.state", "--json", cwd=self.folder)
+            if outcome.code == 0 and outcome.document["status"] == "running" and outcome.document["sources"][0]["records"] == len(written):
+                break
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), deadline, f"{outcome}")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=SECONDS_MAX)
+        document = json.loads(out)
+        self.assertEqual(document["balance"][0]["read"], len(written), err)
+        self.assertTrue(document["balanced"])
+        final = versions()
+        self.assertGreater(len(seen), 10)
+        self.assertEqual({row: clicks for row, clicks in seen.items() if final.get(row) != clicks}, {})
+
     def published(self):
         """Whole lines of the sink."""
         lines = set()
