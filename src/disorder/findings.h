@@ -93,6 +93,7 @@ class OrderSuspicion {
     int64_t last_event_us = kMicrosMin;
   };
   void close(PartitionId partition, Burst& burst);
+  void look_at_arrivals(const LogRows& rows);
 
   int64_t late_us_;
   std::vector<Burst> open_;  // by partition

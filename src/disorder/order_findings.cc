@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/text.h"
@@ -47,23 +48,42 @@ void OrderSuspicion::look(const PartitionRun& run) {
   }
 }
 
-void OrderSuspicion::look(const LogRows& rows) {
-  if (rows.event_us.empty()) return;
-  if (rows_ == 0) first_event_us_ = rows.event_us.front();
-  rows_ += static_cast<int64_t>(rows.event_us.size());
-  events_vary_ = events_vary_ || count_outside(rows.event_us, first_event_us_, 1) > 0;
-  for (size_t i = 0; i < rows.event_us.size(); ++i) {
+void OrderSuspicion::look_at_arrivals(const LogRows& rows) {
+  // In order, as nearly always: two plain loops over the block find that out.
+  const size_t count = rows.event_us.size();
+  const bool plain = std::ranges::find(rows.has_arrival, uint8_t{0}) == rows.has_arrival.end() &&
+                     !any_far(rows.event_us) && !any_far(rows.delay_us) && count <= kLogBlockRows;
+  if (plain && arrivals_ > 0 && arrivals_vary_) {
+    std::array<int64_t, kLogBlockRows> arrival_us{};
+    for (size_t i = 0; i < count; ++i) arrival_us[i] = rows.event_us[i] + rows.delay_us[i];
+    bool back = arrival_us[0] < max_arrival_us_;
+    for (size_t i = 1; i < count; ++i) back |= arrival_us[i] < arrival_us[i - 1];
+    if (!back) {
+      arrivals_ += static_cast<int64_t>(count);
+      max_arrival_us_ = arrival_us[count - 1];
+      return;
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
     if (rows.has_arrival[i] == 0) continue;
     const int64_t arrival_us = saturating_add(rows.event_us[i], rows.delay_us[i]);
     if (arrivals_++ == 0) first_arrival_us_ = arrival_us;
     arrivals_vary_ |= arrival_us != first_arrival_us_;
-    if (arrival_us < max_arrival_us_) [[unlikely]] {
+    if (arrival_us < max_arrival_us_) {
       ++backward_;
       backward_most_us_ = std::max(backward_most_us_, saturating_subtract(max_arrival_us_, arrival_us));
     } else {
       max_arrival_us_ = arrival_us;
     }
   }
+}
+
+void OrderSuspicion::look(const LogRows& rows) {
+  if (rows.event_us.empty()) return;
+  if (rows_ == 0) first_event_us_ = rows.event_us.front();
+  rows_ += static_cast<int64_t>(rows.event_us.size());
+  events_vary_ = events_vary_ || count_outside(rows.event_us, first_event_us_, 1) > 0;
+  look_at_arrivals(rows);
   constexpr auto kFrom = static_cast<int64_t>(static_cast<double>(kYearsLookFrom) * kYearUs);
   if (count_above(rows.delay_us, kFrom) == 0) return;
   for (size_t i = 0; i < rows.event_us.size(); ++i) {
