@@ -10,7 +10,7 @@
 namespace wrackline {
 namespace {
 
-constexpr int kSpins = 2000;  // some ten microseconds: less than waking a thread costs
+constexpr int kSpins = 500;  // a few microseconds: less than waking a thread costs
 
 }  // namespace
 

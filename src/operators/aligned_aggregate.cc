@@ -8,6 +8,8 @@
 namespace wrackline {
 namespace {
 
+constexpr size_t kRowsWorthWaking = 512;  // some 20 microseconds of work: what waking a thread costs
+
 bool holds(const Window& window, int64_t event_us) {
   const auto start = static_cast<uint64_t>(window.start.micros());
   return static_cast<uint64_t>(event_us) - start < static_cast<uint64_t>(window.end.micros()) - start;
@@ -270,7 +272,11 @@ Status AlignedAggregate::store(const RecordTimes& times, const TickContext& tick
     for (Bucket* bucket : revised_filled_) shards_[0]->revise(bucket->window, columns, bucket->rows);
   } else if (!filled_.empty() || !revised_filled_.empty()) {
     split_by_shard();
-    pool_->run([&](size_t i) {
+    size_t rows = 0;
+    for (const Bucket* bucket : filled_) rows += bucket->rows.size();
+    for (const Bucket* bucket : revised_filled_) rows += bucket->rows.size();
+    rows_since_publication_ += rows;
+    for_each_shard(rows, [&](size_t i) {
       for (Bucket* bucket : filled_) {
         if (!bucket->in_no_window) shards_[i]->add(bucket->window, columns, bucket->by_shard[i]);
       }
@@ -383,6 +389,11 @@ void AlignedAggregate::release_slices(int64_t edge_us) {
 
 // ---- Publishing
 
+void AlignedAggregate::for_each_shard(size_t rows, const std::function<void(size_t)>& work) {
+  if (rows >= kRowsWorthWaking) return pool_->run(work);
+  for (size_t i = 0; i < shards_.size(); ++i) work(i);
+}
+
 template <class Act>
 Status AlignedAggregate::publish(Act act) {
   std::vector<Status> statuses(shards_.size());
@@ -394,7 +405,8 @@ Status AlignedAggregate::publish(Act act) {
   if (!pool_) {
     statuses[0] = act(*shards_[0], publications_[0]);
   } else {
-    pool_->run([&](size_t i) { statuses[i] = act(*shards_[i], publications_[i]); });
+    for_each_shard(std::exchange(rows_since_publication_, 0),
+                   [&](size_t i) { statuses[i] = act(*shards_[i], publications_[i]); });
   }
   bool closed = false;
   for (size_t i = 0; i < shards_.size(); ++i) {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -73,6 +74,8 @@ class AlignedAggregate : public ViewOperator {
   Status publish_early(const TickContext& tick);
   template <class Act>
   Status publish(Act act);
+  // Runs work(i) for every shard: side by side if it is worth waking the workers.
+  void for_each_shard(size_t rows, const std::function<void(size_t)>& work);
   Status hand_over(bool changelog);
 
   ViewOptions options_;
@@ -104,6 +107,7 @@ class AlignedAggregate : public ViewOperator {
   state::EncodedKeys encoded_;
   std::vector<uint32_t> shard_of_;
   std::vector<Publication> publications_;
+  size_t rows_since_publication_ = 0;
   ChangeBatch merged_;
 };
 
