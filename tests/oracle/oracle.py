@@ -194,7 +194,7 @@ class Session:
 
 
 class SessionView(View):
-    """Sessions merge first and are judged then. A sealed one is a ghost here for ever: who touches it is late.
+    """Sessions merge first and are judged then. Who reaches the ghost, a key's newest sealed session, is late for that.
 
     While a key has no live session its past is forgotten: what was late alone by then lengthens no later session either.
     """
@@ -207,19 +207,20 @@ class SessionView(View):
         self.windows = lambda time: [(time, self.ends(time))]
 
     def read(self, record, watermark):
-        touched = [session for session in self.sessions if session.key == record.key and session.touches(record.time)]
-        ghosts = [session for session in touched if self.policy.sealed(session.place()[0], watermark)]
-        near = [session for session in touched if session not in ghosts]
+        own = [session for session in self.sessions if session.key == record.key]
+        sealed = [session for session in own if self.policy.sealed(session.place()[0], watermark)]
+        near = [session for session in own if session not in sealed and session.touches(record.time)]
+        if len(sealed) == len(own):
+            self.forgotten[record.key] = max(self.forgotten[record.key], watermark - self.policy.lateness - self.gap)
+        ghost = next((session for session in sorted(sealed, key=Session.place)[-1:] if session.place()[0] > self.forgotten[record.key]), None)
         value = (record.time, record.partition, record.offset, record.value)
         merged = Session(record.key, [value] + [value for session in near for value in session.values], self.ends,
                          [place for session in near for place in session.published])
-        alone = (record.time, self.ends(record.time), max(0, watermark - self.ends(record.time)))
-        if not any(session.key == record.key and not self.policy.sealed(session.place()[0], watermark) for session in self.sessions):
-            self.forgotten[record.key] = max(self.forgotten[record.key], watermark - self.policy.lateness - self.gap)
-        if self.policy.sealed(merged.place()[0], watermark) or record.time < self.forgotten[record.key]:
-            self.set_aside(record, "late", [alone])
-        elif ghosts:
-            self.set_aside(record, "late_session", [alone])
+        if ghost and ghost.touches(record.time):
+            self.set_aside(record, "late_session", [(ghost.first, ghost.place()[0], watermark - ghost.place()[0])])
+        elif (self.policy.sealed(merged.place()[0], watermark) or record.time < self.forgotten[record.key]
+              or ghost and record.time < ghost.first):
+            self.set_aside(record, "late", [(record.time, self.ends(record.time), max(0, watermark - self.ends(record.time)))])
         else:
             self.fates["accepted"] += 1
             self.sessions = [session for session in self.sessions if session not in near] + [merged]
@@ -248,9 +249,6 @@ class SessionView(View):
                 self.replace(session, "correction")
             elif session.changed:
                 self.withdraw(session)
-
-    def places(self):
-        return {session.place() for session in self.sessions}
 
 
 # --- before any view: ids [5]

@@ -17,6 +17,7 @@ from script.play import USUAL, World, micros, thread_counts
 from wrackline import CommandTest
 
 SECONDS = float(os.environ.get("WRACKLINE_ORACLE_SECONDS", 6))
+STREAMS_MIN = 24  # as many are played however slow the machine is
 SEED = os.environ.get("WRACKLINE_ORACLE_SEED")
 SELECT = """count(*) AS n, sum(v) AS total, min(v) AS low, max(v) AS high, count(DISTINCT v) AS kinds, first(v) AS opening,
   last(v) AS closing"""
@@ -84,20 +85,21 @@ class Stream:
             self.function = f"SESSION(records, t, INTERVAL '{span(self.gap)}')"
 
     def draw_records(self):
-        draw, scale = self.random, self.scale
+        """Times are mostly multiples of what windows, delays and gaps are multiples of, so that edges are hit all the time."""
+        draw, grain = self.random, self.random.choice((self.scale, self.scale, self.scale, 1))
         partitions, keys = draw.choice((1, 1, 2, 3)), draw.choice((1, 1, 2, 4))
-        now = draw.choice((0, 0, -40 * scale, 1_700_000_000_000, -86_400_000 * 200))
+        now = draw.choice((0, 0, -40 * grain, 1_700_000_000_000, -86_400_000 * 200)) // grain * grain
         if self.kind == "zone":
             now = draw.choice(AROUND) + draw.randrange(-9, 9) * HOUR
-        behind = draw.choice((0, 3, 10, 40))
-        ahead_of = [draw.choice((0, 0, scale * 7)) for _ in range(partitions)]
+        behind = draw.choice((1, 3, 10, 40))
+        ahead_of = [draw.choice((0, 0, grain * 7)) for _ in range(partitions)]
         records = []
-        for offset in range(draw.randrange(1, 50)):
-            now += draw.choice((0, 1, 1, 2, 5, 15)) * draw.randrange(0, scale + 1) // 2
+        for offset in range(draw.randrange(1, 90)):
+            now += grain * draw.choice((0, 0, 1, 1, 2, 3, 8))
             partition = min(draw.randrange(partitions), len({record.partition for record in records}))  # named as they first speak
-            event = now + ahead_of[partition] - draw.choice((0, 0, draw.randrange(0, behind * scale + 1)))
-            arrival = event + draw.choice((0, scale, DAY, -draw.randrange(0, 12 * scale)))
-            records.append(Record(offset, f"p{partition}", f"k{draw.randrange(keys)}", event * UNIT, arrival * UNIT,
+            event = now + ahead_of[partition] - grain * draw.choice((0, 0, draw.randrange(behind + 1)))
+            ahead = draw.choice((0, 0, 0, 0, -DAY, self.skew, self.skew + 1, self.accept, self.accept + 1))
+            records.append(Record(offset, f"p{partition}", f"k{draw.randrange(keys)}", event * UNIT, (event - ahead) * UNIT,
                                   draw.randrange(-9, 100), draw.random() < 0.95))
         return self.with_copies(records) if self.kind == "dedup" else records
 
@@ -202,34 +204,22 @@ class OracleTest(CommandTest):
         found = self.play(stream, records, World(stream.tick_rows), stream.flush)
         view, watermark, published = stream.expected(records)
         self.check_rows(found.rows, view.rows)
-        self.check_ledger(stream, records, found, view)
+        self.assertEqual(sorted(found.entries), sorted(view.ledger))
         self.assertEqual(+found.fates, +view.fates)
         self.assertTrue(found.document["balanced"])
         self.assertEqual(micros(found.document["watermark"]), "-infinity" if watermark == oracle.NEVER else watermark)
         if stream.flush:
             self.check_recount(stream, records, found)
-        self.check_other_worlds(stream, records, found)
-        self.check_nothing_early(stream, records)
+        if stream.seed % 5 == 0:
+            self.check_other_worlds(stream, records, found)
+        if stream.seed % 2 == 0:
+            self.check_nothing_early(stream, records)
 
     def check_rows(self, found, wanted):
         """All rows, and for each window and key in the order of their versions."""
         self.assertEqual(sorted(found, key=str), sorted(wanted, key=str))
         by_place = lambda rows: sorted(rows, key=lambda row: row[:3])  # stable: the order of versions stays
         self.assertEqual(by_place(found), by_place(wanted), "versions in another order")
-
-    def check_ledger(self, stream, records, found, view):
-        if stream.kind != "session":
-            self.assertEqual(sorted(found.entries), sorted(view.ledger))
-            return
-        # A late record that touches a sealed session may be said to be late for either: for it, or for the one that it would be alone.
-        self.assertEqual(sorted(entry.offset for entry in found.entries), sorted(entry.offset for entry in view.ledger))
-        wanted = {entry.offset: entry for entry in view.ledger}
-        for entry in found.entries:
-            if entry != wanted[entry.offset]:
-                record, (start, end, _) = records[entry.offset], entry.windows[0]
-                self.assertEqual(entry.reason, "late_session", f"{entry}, not {wanted[entry.offset]}")
-                self.assertIn((end, start, record.key), view.places(), f"{entry}: there is no such session")
-                self.assertTrue(start < view.ends(record.time) and record.time < end, f"{entry} touches no session")
 
     def check_recount(self, stream, records, found):
         """Published and ledgered together are the batch recount; a record that is in no result by choice is left out."""
@@ -309,7 +299,7 @@ FROM TUMBLE(result, {column}, INTERVAL '{span(size)}') GROUP BY window_start, wi
         check = check or self.check
         end, seeds = time.monotonic() + SECONDS, [int(SEED)] if SEED else range(1_000_000)
         for seed in seeds:
-            if time.monotonic() > end and seed >= 3:
+            if time.monotonic() > end and seed >= STREAMS_MIN:
                 break
             stream = Stream(kinds[seed % len(kinds)], seed)
             try:
