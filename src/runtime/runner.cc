@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "data/time_text.h"
 
 namespace wrackline::runtime {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 constexpr int64_t kCommitEveryUs = 500'000;  // a busy run commits this often: an fsync costs milliseconds
 constexpr int64_t kProgressEveryUs = 200'000;
 constexpr int64_t kDropsEveryUs = 10'000'000;
+constexpr int64_t kFiguresEveryUs = 10'000'000;
+constexpr int64_t kFiguresAtMostUs = 1'000'000;
 constexpr int64_t kPollUs = 20'000;  // between looks at quiet live input
 
 }  // namespace
@@ -28,6 +31,7 @@ struct Runner::RunningSource {
       derived = std::make_unique<DerivedSource>(std::move(*from.derived));
     } else {
       input.emplace(std::move(from.input), std::move(from.source), clock);
+      if (from.monitor) monitor.emplace(input->options().name, std::move(*from.monitor));
     }
   }
 
@@ -37,6 +41,7 @@ struct Runner::RunningSource {
   std::unique_ptr<DerivedSource> derived;
   const RunningSource* upstream = nullptr;  // of a derived source: the source of its view
   std::vector<RunningView> views;
+  std::optional<Monitor> monitor;
   bool ended = false;
   bool tick_goes_on = false;  // its next step belongs to the tick of the one before (Input::Step::more)
 
@@ -59,10 +64,15 @@ Runner::Runner(std::vector<SourcePlan> sources, ledger::Ledger& ledger, env::Clo
 Runner::~Runner() = default;
 
 Result<RunReport> Runner::run() {
-  started_us_ = committed_us_ = drops_reported_us_ = clock_.monotonic_us();
+  started_us_ = committed_us_ = figures_us_ = drops_reported_us_ = clock_.monotonic_us();
   Status status = open();
   if (status) status = run_ticks();
   RunReport result;
+  for (auto& source : sources_) {
+    if (!source->monitor) continue;
+    source->monitor->finish(source->stage().partition_names());
+    tell_alarms(*source);
+  }
   if (status) {
     result = report();  // the watermark as it stands before the flush
     const bool stopped = stop_.load(std::memory_order_relaxed);
@@ -75,6 +85,7 @@ Result<RunReport> Runner::run() {
   }
   report_drops(true);
   report_progress(true);
+  report_figures(true);
   const bool finished = status.has_value() && !result.stopped;
   const Status closed = close(finished);
   if (!status) return fail(std::move(status).error());
@@ -134,6 +145,7 @@ Status Runner::run_ticks() {
     }
     report_progress(false);
     report_drops(false);
+    report_figures(false);
   }
   return {};
 }
@@ -144,6 +156,7 @@ Result<bool> Runner::tick(RunningSource& source) {
   switch (step.kind) {
     case Input::StepKind::kRecords:
       WRACKLINE_TRY(judge_and_publish(source, step));
+      watch(source, step);
       return true;
     case Input::StepKind::kTime:
       WRACKLINE_TRY(advance_views(source, step.read_at.micros()));
@@ -237,6 +250,40 @@ Status Runner::check_balances() const {
   return {};
 }
 
+// After the step: what the delay becomes holds from the next tick on, which writes it into the log. A run
+// that follows a log takes its changes from there.
+void Runner::watch(RunningSource& source, const Input::Step& step) {
+  if (!source.monitor) return;
+  WatermarkTracker& tracker = source.input->stage().tracker();
+  const int64_t intervals = source.monitor->intervals();
+  source.monitor->feed(*step.times, step.begin, step.end, tracker.delay(), source.stage().partition_names());
+  if (source.monitor->intervals() == intervals) return;
+  interval_ended_ = true;
+  tell_alarms(source);
+  const std::optional<DelayChange> change = source.monitor->take_delay_change();
+  if (!change || source.input->options().replay != nullptr) return;
+  tracker.set_delay(Duration(change->to_us));
+  notice(format("source \"{}\": watermark_delay is {} from here on, after {}: {}", source.name(),
+                span_text(change->to_us), span_text(change->from_us), change->reason));
+}
+
+void Runner::tell_alarms(RunningSource& source) {
+  for (const MonitorAlarm& alarm : source.monitor->take_alarms()) {
+    notice(alarm_text(alarm));
+    if (options_.on_alarm) options_.on_alarm(alarm);
+  }
+}
+
+void Runner::report_figures(bool force) {
+  if (!options_.on_figures) return;
+  const int64_t waited_us = clock_.monotonic_us() - figures_us_;
+  const int64_t wait_us = interval_ended_ ? kFiguresAtMostUs : kFiguresEveryUs;
+  if (!force && waited_us < wait_us) return;
+  figures_us_ += waited_us;
+  interval_ended_ = false;
+  options_.on_figures(report());
+}
+
 void Runner::report_progress(bool force) {
   if (!options_.on_progress) return;
   const int64_t now = clock_.monotonic_us();
@@ -320,6 +367,7 @@ RunReport Runner::report() const {
     SourceReport about{source->name(), {}, stage.unit_findings()};
     if (stage.dedup() != nullptr) about.dedup = stage.dedup()->statistics();
     result.sources.push_back(std::move(about));
+    if (source->monitor) result.monitors.push_back(source->monitor->report());
     for (const RunningView& view : source->views) {
       result.views.push_back({view.name, source->name(), source->stage().partition_names(),
                               view.operation->balance(), view.operation->statistics()});

@@ -22,6 +22,7 @@
 #include "operators/view_operator.h"
 #include "runtime/derived_source.h"
 #include "runtime/input.h"
+#include "runtime/monitor.h"
 #include "runtime/view_output.h"
 
 namespace wrackline::runtime {
@@ -40,6 +41,7 @@ struct SourcePlan {
   std::unique_ptr<Source> source;
   std::optional<DerivedPlan> derived;  // instead of both: a view of an earlier plan is the source
   std::vector<ViewPlan> views;
+  std::optional<MonitorPlan> monitor;  // of a source that is read from outside; nullopt: not watched
 };
 
 struct Progress {
@@ -51,10 +53,15 @@ struct Progress {
   int64_t late = 0;  // ledgered, dropped and corrected so far, over all views
 };
 
+struct RunReport;
+
 struct RunnerOptions {
   bool flush_at_end = true;                           // false: the end of bounded input holds the watermark
   std::function<void(const Progress&)> on_progress;   // a few times a second
   std::function<void(const std::string&)> on_notice;  // rotation, drops, absent columns
+  std::function<void(const MonitorAlarm&)> on_alarm;
+  // At ends of intervals and every ten seconds, but at most once a second; and at the end.
+  std::function<void(const RunReport&)> on_figures;
   TickLogWriter* log = nullptr;  // borrowed; made durable before anything that depends on it is published
 };
 
@@ -76,6 +83,7 @@ struct SourceReport {
 struct RunReport {
   std::vector<ViewReport> views;
   std::vector<SourceReport> sources;
+  std::vector<MonitorReport> monitors;                // of the sources that are watched
   EventTime watermark = EventTime::minus_infinity();  // the least over the sources, before any flush
   int64_t generation = 0;
   int64_t rows = 0;
@@ -114,6 +122,9 @@ class Runner {
   Status check_balances() const;
   void report_progress(bool force);
   void report_drops(bool force);
+  void watch(RunningSource& source, const Input::Step& step);
+  void tell_alarms(RunningSource& source);
+  void report_figures(bool force);
   void notice(const std::string& text) const;
   Status close(bool finished);
   RunReport report() const;
@@ -128,6 +139,8 @@ class Runner {
   int64_t started_us_ = 0;
   int64_t committed_us_ = 0;
   int64_t progressed_us_ = 0;
+  int64_t figures_us_ = 0;
+  bool interval_ended_ = false;  // since the figures were given
   int64_t drops_reported_us_ = 0;
   int64_t drops_reported_ = 0;
 };

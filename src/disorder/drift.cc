@@ -1,0 +1,126 @@
+#include "disorder/drift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "disorder/binomial.h"
+#include "wrackline/time.h"
+
+namespace wrackline::disorder {
+namespace {
+
+constexpr int kGreensToClear = 3;
+constexpr int kLowerToFall = 3;
+constexpr double kLower = 0.8;
+constexpr double kFallAnHour = 0.1;
+constexpr int64_t kHourUs = INT64_C(3'600'000'000);
+
+// The log-likelihood ratio of a late share `to` against `from`.
+double evidence(const IntervalCount& count, double from, double to) {
+  const auto late = static_cast<double>(count.late);
+  const auto on_time = static_cast<double>(count.records - count.late);
+  return (late * std::log(to / from) + on_time * std::log((1 - to) / (1 - from))) / count.design_effect;
+}
+
+}  // namespace
+
+std::string_view to_string(DriftStatus status) {
+  switch (status) {
+    case DriftStatus::kNoData:
+      return "no_data";
+    case DriftStatus::kGreen:
+      return "green";
+    case DriftStatus::kAmber:
+      return "amber";
+    case DriftStatus::kRed:
+      return "red";
+  }
+  return "no_data";
+}
+
+DriftStatus interval_status(const IntervalCount& count, double target_late) {
+  const auto records =
+      static_cast<int64_t>(std::floor(static_cast<double>(count.records) / count.design_effect));
+  const auto late = static_cast<int64_t>(std::llround(static_cast<double>(count.late) / count.design_effect));
+  if (records < sample_minimum(1 - target_late, kAlpha)) return DriftStatus::kNoData;
+  if (late <= late_allowed(records, target_late, kAlpha)) return DriftStatus::kGreen;
+  const double as_many_by_chance = 1 - Binomial(records, target_late).at_most(late - 1);
+  return as_many_by_chance < kAlpha ? DriftStatus::kRed : DriftStatus::kAmber;
+}
+
+DriftWatch::DriftWatch(DriftOptions options) : options_(options) {
+  WRACKLINE_CHECK(options.target_late > 0 && options.target_late < 0.5, "a target share below a half");
+  WRACKLINE_CHECK(options.intervals_between_false_alarms >= 1, "at least an interval between false alarms");
+}
+
+DriftWatch::Judgement DriftWatch::judge(const IntervalCount& count, size_t series) {
+  const double target = options_.target_late;
+  Judgement result;
+  result.status = interval_status(count, target);
+  result.threshold =
+      std::log(options_.intervals_between_false_alarms * static_cast<double>(std::max<size_t>(series, 1)));
+  up_ = std::max(0.0, up_ + evidence(count, target, 2 * target));
+  down_ = std::max(0.0, down_ + evidence(count, target, target / 4));
+  result.evidence = up_;
+  if (result.status == DriftStatus::kGreen) {
+    ++greens_;
+  } else if (result.status != DriftStatus::kNoData) {
+    greens_ = 0;
+  }
+  if (up_ >= result.threshold) {
+    up_ = 0;
+    result.alarm = !std::exchange(alarmed_, true);
+    greens_ = 0;
+  } else if (alarmed_ && greens_ >= kGreensToClear) {
+    alarmed_ = false;
+    result.cleared = true;
+  }
+  if (down_ >= result.threshold) {
+    down_ = 0;
+    result.over_provisioned = true;
+  }
+  return result;
+}
+
+void SlidingHistogram::push(DelayHistogram slice) {
+  total_.merge(slice);
+  slices_.push_back(std::move(slice));
+  if (slices_.size() <= slices_max_) return;
+  total_.subtract(slices_.front());
+  slices_.pop_front();
+}
+
+std::optional<int64_t> delay_for_target(const DelayHistogram& disorder, double target_late,
+                                        double design_effect, std::optional<int64_t> split) {
+  const uint64_t count = split ? disorder.count_at_most(*split) : disorder.count();
+  const auto effective = static_cast<int64_t>(std::floor(static_cast<double>(count) / design_effect));
+  const int64_t allowed = late_allowed(effective, target_late, kAlpha);
+  if (allowed < 0) return std::nullopt;
+  const auto late = static_cast<uint64_t>(static_cast<double>(allowed) * design_effect);
+  if (late >= count) return 0;
+  int64_t delay = saturating_add(disorder.rank_upper(count - late), 1);
+  if (split) delay = std::min(delay, *split);
+  return std::max<int64_t>(delay, 0);
+}
+
+int64_t DelayFollower::next(int64_t current_us, std::optional<int64_t> target_us, int64_t interval_us) {
+  if (!target_us) return current_us;
+  const int64_t target = std::clamp(*target_us, options_.min_us, options_.max_us);
+  if (target > current_us) {
+    lower_ = 0;
+    return target;
+  }
+  const auto current = static_cast<double>(current_us);
+  if (static_cast<double>(target) >= kLower * current) {
+    lower_ = 0;
+    return current_us;
+  }
+  if (++lower_ < kLowerToFall) return current_us;
+  const double hours = static_cast<double>(std::clamp<int64_t>(interval_us, 0, kHourUs)) / kHourUs;
+  const auto lowest = static_cast<int64_t>(std::ceil(current * (1 - kFallAnHour * hours)));
+  return std::min(current_us, std::max(target, lowest));
+}
+
+}  // namespace wrackline::disorder

@@ -1,0 +1,434 @@
+#include "runtime/monitor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "data/time_text.h"
+#include "disorder/binomial.h"
+#include "disorder/modes.h"
+#include "disorder/nowcast.h"
+#include "disorder/rank_selector.h"
+
+namespace wrackline::runtime {
+namespace {
+
+constexpr size_t kSlots = 64;  // partitions with figures of their own
+constexpr int64_t kRecordsMin = 400;
+constexpr int64_t kRecordsMinMore = 200;
+constexpr size_t kIntervalsKept = 60;
+constexpr size_t kSumsKept = 24;
+constexpr int64_t kBlocks = 32;      // of an interval, for the design effect
+constexpr size_t kBlocksMax = 256;   // of one that is long because records are few
+constexpr size_t kWindowsShown = 5;  // whose completeness is told
+
+MonitorQuantiles quantiles_of(const DelayHistogram& histogram) {
+  MonitorQuantiles result;
+  result.count = histogram.count();
+  if (histogram.empty()) return result;
+  for (size_t i = 0; i < result.kShares.size(); ++i) {
+    const double rank = result.kShares[i] * static_cast<double>(result.count);
+    const auto at = static_cast<uint64_t>(rank);
+    result.upper_us[i] = histogram.rank_upper(
+        std::clamp<uint64_t>(at + (static_cast<double>(at) < rank ? 1 : 0), 1, result.count));
+  }
+  return result;
+}
+
+std::string share_text(int64_t part, int64_t whole) {
+  if (whole == 0) return "0 %";
+  return format("{:.3g} %", 100 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string percent(double share) {
+  return format("{:.3g} %", 100 * share);
+}
+
+// Nobody needs a delay to the microsecond.
+int64_t rounded_up(int64_t us) {
+  const int64_t step = us >= 10'000'000 ? 100'000 : us >= 1'000'000 ? 10'000 : 1'000;
+  return us <= 0 ? us : saturating_add(us, step - 1) / step * step;
+}
+
+std::string number_or_null(const std::optional<int64_t>& number) {
+  return number ? format("{}", *number) : "null";
+}
+
+std::string quantiles_json(const MonitorQuantiles& quantiles) {
+  return format("{{\"records\":{},\"p50\":{},\"p90\":{},\"p99\":{},\"p99_9\":{}}}", quantiles.count,
+                quantiles.upper_us[0], quantiles.upper_us[1], quantiles.upper_us[2], quantiles.upper_us[3]);
+}
+
+disorder::DriftOptions drift_options(const MonitorOptions& options) {
+  const auto interval = static_cast<double>(std::max<int64_t>(options.interval.micros(), 1));
+  return {.target_late = options.target_late,
+          .intervals_between_false_alarms =
+              std::max(1.0, static_cast<double>(options.false_alarm_every.micros()) / interval)};
+}
+
+}  // namespace
+
+struct Monitor::Slot {
+  explicit Slot(const MonitorOptions& options) : watch(drift_options(options)) {}
+  disorder::DriftWatch watch;
+  // Of the interval at hand.
+  int64_t late = 0;
+  DelayHistogram disorder;
+  DelayHistogram delay;
+};
+
+std::string_view to_string(MonitorAlarm::Kind kind) {
+  switch (kind) {
+    case MonitorAlarm::Kind::kLate:
+      return "late";
+    case MonitorAlarm::Kind::kCleared:
+      return "cleared";
+    case MonitorAlarm::Kind::kOverProvisioned:
+      return "over_provisioned";
+  }
+  return "late";
+}
+
+std::string alarm_text(const MonitorAlarm& alarm) {
+  const std::string whose = alarm.partition.empty() ? format("source \"{}\"", alarm.source)
+                                                    : format("source \"{}\", partition \"{}\"", alarm.source,
+                                                             printable(alarm.partition));
+  const std::string figures =
+      format("{} of {} records were late ({}, target {}) from {} to {}", with_thousands(alarm.late),
+             with_thousands(alarm.records), share_text(alarm.late, alarm.records), percent(alarm.target_late),
+             timestamp_text(alarm.interval_start_us), timestamp_text(alarm.interval_end_us));
+  const std::string needed =
+      alarm.measured_us ? format("; {} would meet the target", span_text(*alarm.measured_us)) : "";
+  switch (alarm.kind) {
+    case MonitorAlarm::Kind::kLate:
+      return format("alarm: {}: watermark_delay {} no longer holds: {}{}", whose, span_text(alarm.delay_us),
+                    figures, needed);
+    case MonitorAlarm::Kind::kCleared:
+      return format("alarm over: {}: {}", whose, figures);
+    case MonitorAlarm::Kind::kOverProvisioned:
+      return format("advice: {}: watermark_delay {} is more than records need: {}{}", whose,
+                    span_text(alarm.delay_us), figures, needed);
+  }
+  return {};
+}
+
+std::string alarm_json(const MonitorAlarm& alarm) {
+  return format(
+      "{{\"kind\":\"{}\",\"source\":{},\"partition\":{},\"interval_start\":{},\"interval_end\":{},"
+      "\"records\":{},\"late\":{},\"target_late\":{},\"watermark_delay_us\":{},\"measured_us\":{},"
+      "\"evidence\":{:.3f},\"threshold\":{:.3f},\"text\":{}}}",
+      to_string(alarm.kind), json_quoted(alarm.source),
+      alarm.partition.empty() ? "null" : json_quoted(alarm.partition),
+      json_quoted(timestamp_text(alarm.interval_start_us)),
+      json_quoted(timestamp_text(alarm.interval_end_us)), alarm.records, alarm.late, alarm.target_late,
+      alarm.delay_us, number_or_null(alarm.measured_us), alarm.evidence, alarm.threshold,
+      json_quoted(alarm_text(alarm)));
+}
+
+std::string monitor_json(const MonitorReport& report) {
+  std::string json = format(
+      "{{\"source\":{},\"auto\":{},\"watermark_delay_us\":{},\"target_late\":{},\"intervals\":{},"
+      "\"alarms\":{},\"advices\":{},\"delay_changes\":{},\"measured_us\":{},\"split_us\":{},"
+      "\"disorder_us\":{},\"delay_us\":{}",
+      json_quoted(report.source), report.automatic, report.delay_us, report.target_late, report.intervals,
+      report.alarms, report.advices, report.delay_changes, number_or_null(report.measured_us),
+      number_or_null(report.split_us), quantiles_json(report.disorder),
+      report.delay ? quantiles_json(*report.delay) : "null");
+  if (report.intervals > 0) {
+    json += format(",\"last_interval\":{{\"start\":{},\"end\":{},\"design_effect\":{:.3f},\"series\":[",
+                   json_quoted(timestamp_text(report.interval_start_us)),
+                   json_quoted(timestamp_text(report.interval_end_us)), report.design_effect);
+    for (const MonitorReport::Series& one : report.series) {
+      json +=
+          format("{}{{\"partition\":{},\"status\":\"{}\",\"records\":{},\"late\":{},\"alarmed\":{}}}",
+                 json.ends_with('[') ? "" : ",", one.partition.empty() ? "null" : json_quoted(one.partition),
+                 to_string(one.status), one.records, one.late, one.alarmed);
+    }
+    json += "]}";
+  }
+  json += ",\"completeness\":[";
+  for (const MonitorReport::Completeness& one : report.completeness) {
+    json += format("{}{{\"start\":{},\"end\":{},\"share\":{:.6f}}}", json.ends_with('[') ? "" : ",",
+                   json_quoted(timestamp_text(one.window.start.micros())),
+                   json_quoted(timestamp_text(one.window.end.micros())), one.share);
+  }
+  return json + "]}";
+}
+
+std::string monitor_text(const MonitorReport& report) {
+  std::string text = format("monitor of source \"{}\": ", report.source);
+  if (report.intervals == 0) return text + "too few records to judge watermark_delay\n";
+  text += report.measured_us ? format("{} of delay would keep {} late", span_text(*report.measured_us),
+                                      percent(report.target_late))
+                             : "too few records for a measured delay";
+  text += format(", watermark_delay is {}{}", span_text(report.delay_us), report.automatic ? " (auto)" : "");
+  if (report.delay_changes > 0) text += format(" after {} changes", with_thousands(report.delay_changes));
+  text +=
+      format("; {} intervals, {} alarms", with_thousands(report.intervals), with_thousands(report.alarms));
+  if (report.advices > 0) text += format(", {} times advice to wait less", with_thousands(report.advices));
+  return text + "\n";
+}
+
+Monitor::Monitor(std::string source, MonitorPlan plan)
+    : source_(std::move(source)),
+      plan_(std::move(plan)),
+      all_(std::make_unique<Slot>(plan_.options)),
+      follower_(plan_.follow.value_or(disorder::DelayFollower::Options{})),
+      disorder_hour_(kIntervalsKept),
+      disorder_day_(kSumsKept),
+      delay_hour_(kIntervalsKept),
+      delay_day_(kSumsKept) {
+  slots_.resize(kSlots + 1);
+  report_.source = source_;
+  report_.automatic = plan_.follow.has_value();
+  report_.target_late = plan_.options.target_late;
+}
+
+Monitor::~Monitor() = default;
+
+int64_t Monitor::end_of(int64_t event_us) {
+  for (const Window& window : cached_) {
+    if (window.start.micros() <= event_us && event_us < window.end.micros()) return window.end.micros();
+  }
+  cached_[1] = std::exchange(cached_[0], plan_.slice(event_us));
+  return cached_[0].end.micros();
+}
+
+int64_t Monitor::records_needed() const {
+  return kRecordsMin + kRecordsMinMore * static_cast<int64_t>(active_slots_ - 1);
+}
+
+// A single arrival time from the far future must not hold the interval open until then.
+void Monitor::restart_clock(int64_t arrival_us) {
+  start_us_ = newest_us_ = arrival_us;
+  end_us_ = saturating_add(arrival_us, plan_.options.interval.micros());
+  block_end_us_ = saturating_add(arrival_us, plan_.options.interval.micros() / kBlocks);
+}
+
+void Monitor::begin_interval(int64_t arrival_us) {
+  restart_clock(arrival_us);
+  records_ = late_ = 0;
+  blocks_.clear();
+  block_begin_ = {};
+}
+
+void Monitor::end_block() {
+  if (blocks_.size() >= kBlocksMax) return;  // the rest of a long interval is one block
+  blocks_.push_back({records_ - block_begin_.records, late_ - block_begin_.late});
+  block_begin_ = {records_, late_};
+}
+
+void Monitor::feed(const RecordTimes& times, size_t begin, size_t end, Duration delay,
+                   const std::vector<std::string>& names) {
+  if (delay_us_ >= 0 && delay_us_ != delay.micros()) {
+    ++report_.delay_changes;
+    all_->watch.restart();
+    for (auto& slot : slots_) {
+      if (slot) slot->watch.restart();
+    }
+  }
+  delay_us_ = delay.micros();
+  const bool windows = static_cast<bool>(plan_.slice);
+  for (size_t row = begin; row < end; ++row) {
+    const int64_t progress_us = times.progress_before[row];
+    if (times.usable[row] == 0 || progress_us == kMicrosMin) continue;
+    const int64_t event_us = times.event_us[row];
+    const int64_t arrival_us = times.arrival_us[row];
+    if (arrival_us >= block_end_us_ || arrival_us < start_us_) [[unlikely]] {
+      if (end_us_ == INT64_MIN) {
+        begin_interval(arrival_us);
+      } else if (saturating_add(arrival_us, plan_.options.interval.micros()) < start_us_) {
+        restart_clock(arrival_us);
+      }
+      if (arrival_us >= end_us_ && records_ >= records_needed()) {
+        close_interval(names);
+        begin_interval(arrival_us);
+      } else if (arrival_us >= block_end_us_) {
+        end_block();
+        block_end_us_ = saturating_add(arrival_us, plan_.options.interval.micros() / kBlocks);
+      }
+    }
+    const size_t partition = std::min<size_t>(times.partition(row), kSlots);
+    if (!slots_[partition]) [[unlikely]]
+      slots_[partition] = std::make_unique<Slot>(plan_.options);
+    Slot& slot = *slots_[partition];
+    // Late is what W >= end says, or t < W without windows.
+    const int64_t behind = saturating_subtract(progress_us, windows ? end_of(event_us) : event_us + 1);
+    slot.disorder.add(behind);
+    slot.delay.add(saturating_subtract(arrival_us, event_us));
+    const int64_t late = behind >= delay_us_ ? 1 : 0;
+    slot.late += late;
+    late_ += late;
+    ++records_;
+    newest_us_ = std::max(newest_us_, arrival_us);
+  }
+}
+
+void Monitor::finish(const std::vector<std::string>& names) {
+  if (records_ > 0) close_interval(names);
+  start_us_ = INT64_MAX;
+  end_us_ = INT64_MIN;
+  records_ = 0;
+}
+
+// Of the intervals so far, the mean: one alone has too few blocks to be trusted. Within intervals only, so
+// that a change between them is not taken for noise.
+double Monitor::design_effect() {
+  end_block();
+  std::vector<disorder::BlockCount> blocks;
+  for (const Block& block : blocks_) blocks.push_back({block.records, block.late});
+  if (const auto effect = disorder::design_effect(blocks))
+    effects_[effects_seen_++ % effects_.size()] = *effect;
+  const size_t known = std::min(effects_seen_, effects_.size());
+  if (known == 0) return 1;
+  double sum = 0;
+  for (size_t i = 0; i < known; ++i) sum += effects_[i];
+  return std::max(1.0, sum / static_cast<double>(known));
+}
+
+void Monitor::judge(Slot& slot, std::string partition, double effect, size_t series) {
+  const auto records = static_cast<int64_t>(slot.disorder.count());
+  const auto result = slot.watch.judge({records, slot.late, effect}, series);
+  report_.series.push_back({partition, result.status, records, slot.late, slot.watch.alarmed()});
+  const auto tell = [&](MonitorAlarm::Kind kind) {
+    alarms_.push_back({.kind = kind,
+                       .source = source_,
+                       .partition = partition,
+                       .interval_start_us = start_us_,
+                       .interval_end_us = newest_us_,
+                       .records = records,
+                       .late = slot.late,
+                       .target_late = plan_.options.target_late,
+                       .delay_us = delay_us_,
+                       .measured_us = disorder::delay_for_target(slot.disorder, plan_.options.target_late,
+                                                                 effect, report_.split_us),
+                       .evidence = result.evidence,
+                       .threshold = result.threshold});
+  };
+  if (result.alarm) {
+    ++report_.alarms;
+    tell(MonitorAlarm::Kind::kLate);
+  }
+  if (result.cleared) tell(MonitorAlarm::Kind::kCleared);
+  // Once is enough, and not for single partitions: one delay stands for all of them.
+  if (result.over_provisioned && partition.empty() && delay_us_ > 0 && !plan_.follow) {
+    if (report_.advices++ == 0) tell(MonitorAlarm::Kind::kOverProvisioned);
+  }
+}
+
+void Monitor::close_interval(const std::vector<std::string>& names) {
+  const double effect = design_effect();
+  ++report_.intervals;
+  report_.interval_start_us = start_us_;
+  report_.interval_end_us = newest_us_;
+  report_.design_effect = effect;
+  report_.series.clear();
+  all_->disorder = DelayHistogram();
+  all_->delay = DelayHistogram();
+  all_->late = late_;
+  active_slots_ = 0;
+  for (const auto& slot : slots_) {
+    if (!slot) continue;
+    ++active_slots_;
+    all_->disorder.merge(slot->disorder);
+    all_->delay.merge(slot->delay);
+  }
+  const size_t series = active_slots_ > 1 ? active_slots_ + 1 : 1;
+  judge(*all_, "", effect, series);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (!slots_[i]) continue;
+    if (series > 1) judge(*slots_[i], i < kSlots ? names[i] : "(all others)", effect, series);
+    slots_[i]->disorder = DelayHistogram();
+    slots_[i]->delay = DelayHistogram();
+    slots_[i]->late = 0;
+  }
+  const auto recent = [&] {
+    return disorder::delay_for_target(all_->disorder, plan_.options.target_late, effect, report_.split_us);
+  };
+  if (plan_.follow && plan_.arrivals_mean_something) find_split(effect);
+  const bool red = report_.series[0].status == disorder::DriftStatus::kRed;
+  const auto now = plan_.follow && red ? recent() : std::nullopt;
+  disorder_sum_.merge(all_->disorder);
+  delay_sum_.merge(all_->delay);
+  disorder_hour_.push(std::move(all_->disorder));
+  delay_hour_.push(std::move(all_->delay));
+  if (++summed_ == kIntervalsKept) {
+    summed_ = 0;
+    disorder_day_.push(std::exchange(disorder_sum_, DelayHistogram()));
+    delay_day_.push(std::exchange(delay_sum_, DelayHistogram()));
+  }
+  if (plan_.follow) follow(effect, now);
+}
+
+const DelayHistogram& Monitor::delays() const {
+  return delay_hour_.total();
+}
+
+// Over the hour up to now, the interval at hand included: an offline mode that begins must not be followed.
+void Monitor::find_split(double effect) {
+  DelayHistogram seen = delay_hour_.total();
+  seen.merge(all_->delay);
+  const auto split =
+      disorder::find_mode_split(disorder::BucketTable(seen), {.resolution = 1, .design_effect = effect});
+  report_.split_us = split ? std::optional(split->split) : std::nullopt;
+}
+
+void Monitor::follow(double effect, std::optional<int64_t> now) {
+  const double target = plan_.options.target_late;
+  // The hour for what is new, the day for what comes back every few hours; a red interval speaks for itself.
+  std::optional<int64_t> wanted =
+      disorder::delay_for_target(disorder_hour_.total(), target, effect, report_.split_us);
+  const auto of_day = disorder::delay_for_target(disorder_day_.total(), target, effect, report_.split_us);
+  if (of_day) wanted = std::max(wanted.value_or(0), *of_day);
+  report_.measured_us = wanted;
+  std::string why = format("the last {} intervals", disorder_hour_.slices());
+  if (now && *now > wanted.value_or(0)) {
+    wanted = now;
+    why = "the last interval alone";
+  }
+  if (wanted) wanted = rounded_up(*wanted);
+  if (wanted && report_.split_us) wanted = std::min(*wanted, *report_.split_us);
+  const int64_t to_us = follower_.next(delay_us_, wanted, newest_us_ - start_us_);
+  if (to_us == delay_us_) return;
+  change_ = DelayChange{
+      delay_us_, to_us,
+      format("{} would keep {} late, as measured over {}{}", span_text(*wanted), percent(target), why,
+             report_.split_us ? format("; delays beyond {} are of another mode and left to allowed_lateness",
+                                       span_text(*report_.split_us))
+                              : "")};
+}
+
+std::vector<MonitorAlarm> Monitor::take_alarms() {
+  return std::exchange(alarms_, {});
+}
+
+std::optional<DelayChange> Monitor::take_delay_change() {
+  return std::exchange(change_, std::nullopt);
+}
+
+void Monitor::add_completeness(MonitorReport& report) const {
+  if (!plan_.slice || !plan_.arrivals_mean_something || report_.intervals == 0) return;
+  if (newest_us_ > kEventMicrosLimit || newest_us_ < -kEventMicrosLimit) return;
+  Window window = plan_.slice(newest_us_);
+  for (size_t i = 0; i < kWindowsShown; ++i) {
+    const auto share = disorder::window_completeness(delays(), window.start.micros(), window.end.micros(),
+                                                     saturating_add(newest_us_, 1));
+    if (share) report.completeness.push_back({window, *share});
+    window = plan_.slice(window.start.micros() - 1);
+  }
+}
+
+MonitorReport Monitor::report() const {
+  MonitorReport report = report_;
+  report.delay_us = std::max<int64_t>(delay_us_, 0);
+  if (!plan_.follow) {
+    report.measured_us = disorder::delay_for_target(disorder_hour_.total(), plan_.options.target_late,
+                                                    report_.design_effect, std::nullopt);
+  }
+  report.disorder = quantiles_of(disorder_hour_.total());
+  if (plan_.arrivals_mean_something) report.delay = quantiles_of(delays());
+  add_completeness(report);
+  return report;
+}
+
+}  // namespace wrackline::runtime
