@@ -41,6 +41,13 @@ int64_t next_width(int64_t width_us) {
   return at == kWidths.end() ? 2 * width_us : *at;
 }
 
+// Held at the ends of the range of times.
+int64_t start_of(int64_t index, int64_t width_us) {
+  int64_t start_us = 0;
+  if (!__builtin_mul_overflow(index, width_us, &start_us)) return start_us;
+  return index < 0 ? kMicrosMin : kMicrosMax;
+}
+
 // At most 20 values that stand for an interval: order statistics at equal distances, the ends among them.
 std::vector<int64_t> sample_of(const DelayHistogram& histogram) {
   std::vector<int64_t> values;
@@ -187,7 +194,7 @@ class ChangeFinder {
                                 quantile_of(sorted, 0.95)};
     };
     RegimeChange change;
-    change.at_us = starts_[candidate.at] * width_us_;
+    change.at_us = start_of(starts_[candidate.at], width_us_);
     change.before = side(both.before);
     change.after = side(both.after);
     change.distance = ks_distance(both);
@@ -306,11 +313,11 @@ void SeriesBuilder::add(std::span<const int64_t> event_us, std::span<const int64
     }
     Interval& interval = at(arrival(from));
     const int64_t index = current_index_;
-    const int64_t begin_us = index * width_us_;
+    // Modulo 2^64, because the first interval may begin before the range of times.
+    const uint64_t begin_us = static_cast<uint64_t>(index) * static_cast<uint64_t>(width_us_);
     size_t to = from + 1;
     while (to < rows && (all || has_arrival[to] != 0) &&
-           static_cast<uint64_t>(arrival(to)) - static_cast<uint64_t>(begin_us) <
-               static_cast<uint64_t>(width_us_))
+           static_cast<uint64_t>(arrival(to)) - begin_us < static_cast<uint64_t>(width_us_))
       ++to;
     const auto delays = delay_us.subspan(from, to - from);
     interval.delay.add(delays);
@@ -330,7 +337,8 @@ DelaySeries SeriesBuilder::finish() const {
   while (shown.intervals_.size() > kIntervalsShown) shown.widen();
   series.width_us = shown.width_us_;
   for (const auto& [index, interval] : shown.intervals_) {
-    if (!interval.delay.empty()) series.intervals.push_back(interval_of(index * shown.width_us_, interval));
+    if (!interval.delay.empty())
+      series.intervals.push_back(interval_of(start_of(index, shown.width_us_), interval));
   }
   return series;
 }
