@@ -235,6 +235,18 @@ TEST(SessionAggregate, AValueThatASumCannotHoldIsLeftOutAndLedgered) {
   EXPECT_TRUE(harness.view().balance().balanced());
 }
 
+TEST(SessionAggregate, AForgottenSessionIsNotReachedThroughALiveOne) {
+  SessionHarness harness({.gap_us = 5});
+  play(harness, {{"a", 0}, {"z", 10}, {"a", 6}, {"a", 4}});
+  harness.end();
+  EXPECT_THAT(harness.upserts.rows(), ElementsAre(SessionRow{"a", 0, 5, 1, 1}, SessionRow{"a", 6, 11, 1, 1},
+                                                  SessionRow{"z", 10, 15, 1, 1}));
+  const auto entries = harness.entries();
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0].reason, Reason::kLate);
+  EXPECT_EQ(entries[0].windows[0].start_us, 4);
+}
+
 TEST(SessionAggregate, AGapGreaterThanAllTimeIsOneSession) {
   SessionHarness harness({.gap_us = kMicrosMax, .lateness_us = kMicrosMax});
   play(harness, {{"a", -kEventMicrosLimit}, {"a", kEventMicrosLimit}, {"a", 0}});

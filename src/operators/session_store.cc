@@ -59,10 +59,9 @@ void SessionStore::free_slot(uint32_t slot) {
   free_ = slot + 1;
 }
 
-// A slot with the same header and states. States are merged into empty ones rather than copied, because a
-// state may point to what the next update changes.
+// A slot with the same header and states; records that wait for `slot` are not in it. States are merged into
+// empty ones rather than copied, because a state may point to what the next update changes.
 uint32_t SessionStore::copy_of(uint32_t slot) {
-  if (session(slot).stamp() == stamp_) flush();
   const uint32_t copy = new_slot();
   session(copy) = session(slot);
   session(copy).bits = session(slot).bits & (kShown | kShownEarly);
@@ -271,6 +270,7 @@ void SessionStore::accept(uint32_t row, uint32_t slot, int64_t event_us) {
   changed_slots_.push_back(slot);
 }
 
+// Called before the first change since the row was published. flush() came before that, so no record waits.
 void SessionStore::keep_old_row(uint32_t slot) {
   if (!session(slot).is(kShown) || session(slot).is(kHasOld)) return;
   old_rows_[slot] = copy_of(slot);
