@@ -218,8 +218,7 @@ class SessionView(View):
                          [place for session in near for place in session.published])
         if ghost and ghost.touches(record.time):
             self.set_aside(record, "late_session", [(ghost.first, ghost.place()[0], watermark - ghost.place()[0])])
-        elif (self.policy.sealed(merged.place()[0], watermark) or record.time < self.forgotten[record.key]
-              or ghost and record.time < ghost.first):
+        elif self.policy.sealed(merged.place()[0], watermark) or record.time < self.forgotten[record.key]:
             self.set_aside(record, "late", [(record.time, self.ends(record.time), max(0, watermark - self.ends(record.time)))])
         else:
             self.fates["accepted"] += 1
