@@ -7,6 +7,9 @@ import sys
 import time
 
 
+CORES = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+
+
 class Disagreement(Exception):
     """Two contenders gave different answers: there is nothing to time."""
 
@@ -43,6 +46,21 @@ class Result:
 
 
 @dataclasses.dataclass
+class Size:
+    """Bytes for each live (key, window): at the end, the worst on the way, and by the kernel's count of memory."""
+
+    name: str
+    bytes: float
+    worst: float
+    resident: float
+    limit: float
+
+    @property
+    def missed(self):
+        return self.bytes > self.limit
+
+
+@dataclasses.dataclass
 class Setting:
     """Where programs and input are. `duckdb`: a Python that has DuckDB, or None."""
 
@@ -69,10 +87,17 @@ class Setting:
         return self.folder / "truth.json"
 
 
-def run(*command, cwd=None, stdout=subprocess.PIPE):
+def unpin():
+    """For a program of several threads: the cores that this process had before pin()."""
+    if CORES:
+        os.sched_setaffinity(0, CORES)
+
+
+def run(*command, cwd=None, stdout=subprocess.PIPE, pinned=True):
     """Runs a program to its end. Returns what it printed, with its processor and wall seconds."""
     begun = time.perf_counter()
-    process = subprocess.Popen([str(part) for part in command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout, text=True)
+    process = subprocess.Popen([str(part) for part in command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout, text=True,
+                               preexec_fn=None if pinned else unpin)
     out = process.stdout.read() if process.stdout else ""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

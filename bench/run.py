@@ -3,6 +3,7 @@
 Each question has a folder here; README.md has the method. Exit: 0 done, 1 the answers differ, 2 usage, 3 a floor is missed.
 """
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -10,13 +11,22 @@ import sys
 
 sys.dont_write_bytecode = True  # the folders of the questions stay clean
 
+import disorder.question
 import harness
+import hopping.question
+import keys.question
+import lateness.question
 import measure.question
+import sessions.question
+import state_bytes.question
 import sweep.question
+import threads.question
 import tumbling.question
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-QUESTIONS = {question.NAME: question for question in (tumbling.question, measure.question, sweep.question)}
+QUESTIONS = {question.NAME: question for question in (
+    tumbling.question, hopping.question, sessions.question, lateness.question, disorder.question, keys.question, threads.question,
+    measure.question, sweep.question, state_bytes.question)}
 
 
 def parse_arguments():
@@ -72,9 +82,33 @@ def print_table(question, agreed, results):
     print(f"{'contender':<16}{'rows/s':>14}{'rows/s (wall)':>16}{'ratio':>8}{'floor':>8}")
     for result in results:
         wall = "" if result.rows_per_wall_second is None else f"{result.rows_per_wall_second:,.0f}"
-        floor = "" if result.floor is None else f"{result.floor:.1f}"
+        floor = "" if result.floor is None else f"{result.floor:.2f}"
         print(f"{result.name:<16}{result.rows_per_cpu_second:>14,.0f}{wall:>16}{result.ratio:>8.2f}{floor:>8}"
               f"{'  missed' if result.missed else ''}".rstrip(), flush=True)
+
+
+def time_question(question, setting, arguments):
+    """Times one question and prints it; returns what floors it misses, in words."""
+    agreed = question.agree(setting)
+    results = harness.contest(question.contenders(setting), arguments.rounds)
+    if arguments.json:
+        print(json.dumps(document(question, arguments.rounds, results)), flush=True)
+    else:
+        print_table(question, agreed, results)
+    return [f"{question.NAME}: {result.ratio:.2f} of {result.name}, the floor is {result.floor:.2f}" for result in results if result.missed]
+
+
+def weigh_question(question, setting, arguments):
+    """The same for a question of bytes, which has no rounds."""
+    sizes = question.sizes(setting)
+    if arguments.json:
+        print(json.dumps({"question": question.NAME, "sizes": [dataclasses.asdict(size) for size in sizes]}), flush=True)
+    else:
+        print(f"\n{question.NAME}: {question.COMMAND}\n{'bytes for each':<28}{'at the end':>12}{'worst':>8}{'resident':>10}{'limit':>8}")
+        for size in sizes:
+            print(f"{size.name:<28}{size.bytes:>12.1f}{size.worst:>8.1f}{size.resident:>10.1f}{size.limit:>8.0f}"
+                  f"{'  missed' if size.missed else ''}", flush=True)
+    return [f"{question.NAME}: {size.bytes:.1f} bytes, {size.name}, the limit is {size.limit}" for size in sizes if size.missed]
 
 
 def document(question, rounds, results):
@@ -94,13 +128,7 @@ def main():
     missed = []
     for name in arguments.questions or QUESTIONS:
         question = QUESTIONS[name]
-        agreed = question.agree(setting)
-        results = harness.contest(question.contenders(setting), arguments.rounds)
-        missed += [f"{name}: {result.ratio:.2f} of {result.name}, the floor is {result.floor}" for result in results if result.missed]
-        if arguments.json:
-            print(json.dumps(document(question, arguments.rounds, results)), flush=True)
-        else:
-            print_table(question, agreed, results)
+        missed += (weigh_question if hasattr(question, "sizes") else time_question)(question, setting, arguments)
     if missed:
         print("\n".join(f"bench: floor missed: {line}" for line in missed), file=sys.stderr)
     return 3 if missed and not arguments.no_floors else 0

@@ -2,7 +2,8 @@
 //
 // Events happen at a fixed rate from 2024-05-01T00:00:00Z. 70 % arrive at once; the delay of the others
 // follows the law. A record that is delayed waits in a heap until the arrival clock reaches it, so the output
-// is sorted by arrival and the memory needed is what is under way.
+// is sorted by arrival and the memory needed is what is under way. --order event writes the same records in
+// the order of their event times instead.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -71,27 +72,32 @@ int64_t to_millis(int64_t micros) {
 }
 
 // Nexmark's shape: half of the bids on one hot auction, the rest on those under way; 10,000 bids a second.
-void make_bid(Event& event, Random& random) {
+// With --keys, auctions are uniform instead.
+void make_bid(Event& event, Random& random, uint64_t keys) {
   const uint64_t last_auction = 1000 + event.number / 15;
   const uint64_t last_person = 1000 + event.number / 50;
-  const uint64_t auction = random.below(2) == 0 ? last_auction / 100 * 100 : last_auction - random.below(100);
+  const auto nexmark = [&] {
+    return random.below(2) == 0 ? last_auction / 100 * 100 : last_auction - random.below(100);
+  };
+  const uint64_t auction = keys > 0 ? 1 + random.below(keys) : nexmark();
   const uint64_t bidder =
       random.below(4) != 0 ? last_person / 100 * 100 + 1 : last_person - random.below(1000);
   event.value = static_cast<int64_t>(std::pow(10.0, random.unit() * 6) * 100);
-  event.line = format("{{\"auction\":{},\"bidder\":{},\"price\":{},\"date_time\":\"", auction, bidder, event.value);
+  event.line =
+      format("{{\"auction\":{},\"bidder\":{},\"price\":{},\"date_time\":\"", auction, bidder, event.value);
 }
 
-void make_click(Event& event, Random& random) {
+void make_click(Event& event, Random& random, uint64_t keys) {
   static constexpr std::string_view kPages[] = {"/", "/search", "/cart", "/checkout", "/help", "/health"};
   static constexpr std::string_view kDevices[] = {"phone", "tablet", "desktop"};
   event.value = 1;
   event.line = format("{{\"event_id\":\"c{}\",\"user_id\":{},\"page\":\"{}\",\"device\":\"{}\",\"at\":\"",
-                      event.number, 1 + random.below(5000),
+                      event.number, 1 + random.below(keys > 0 ? keys : 5000),
                       kPages[std::min(random.below(6), random.below(6))], kDevices[random.below(3)]);
 }
 
-void make_sensor(Event& event, Random& random) {
-  const uint64_t sensor = random.below(64);
+void make_sensor(Event& event, Random& random, uint64_t keys) {
+  const uint64_t sensor = random.below(keys > 0 ? keys : 64);
   event.value = static_cast<int64_t>(200 + sensor % 7 * 10 + random.below(50));
   event.line = format("{{\"sensor\":\"s{:02}\",\"celsius\":{}.{},\"at\":\"", sensor, event.value / 10,
                       event.value % 10);
@@ -99,8 +105,8 @@ void make_sensor(Event& event, Random& random) {
 
 struct Kind {
   std::string_view name;
-  int64_t step_us;  // between events
-  void (*make)(Event&, Random&);
+  int64_t step_us;                               // between events
+  void (*make)(Event&, Random&, uint64_t keys);  // keys: how many there are; 0: as the kind has them
 };
 constexpr Kind kKinds[] = {
     {"bids", 100, make_bid}, {"clicks", 2000, make_click}, {"sensors", 10000, make_sensor}};
@@ -163,13 +169,13 @@ int generate(const GenerateCommand& command) {
     event.number = number;
     event.event_us = to_millis(kStartUs + static_cast<int64_t>(number) * kind.step_us);
     event.arrival_us = to_millis(event.event_us + delay_us(command.late, random));
-    kind.make(event, random);
+    kind.make(event, random, command.keys);
     truth.add(event);
     while (!under_way.empty() && under_way.top().arrival_us < event.event_us) {
       write(under_way.top());
       under_way.pop();
     }
-    if (event.arrival_us == event.event_us) {
+    if (event.arrival_us == event.event_us || command.order == "event") {
       write(event);
     } else {
       under_way.push(std::move(event));

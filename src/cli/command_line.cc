@@ -244,6 +244,13 @@ void add_generate(CLI::App& app, GenerateCommand& command, Chosen& chosen) {
   sub->add_option("--late", command.late, "delay law")
       ->check(CLI::IsMember({"none", "uniform", "pareto", "offline"}))
       ->capture_default_str();
+  sub->add_option("--keys", command.keys,
+                  "so many auctions, users or sensors, all alike (default: as the kind has them)")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
+  sub->add_option("--order", command.order,
+                  "of the lines: as records arrive, or as they happened; the same records")
+      ->check(CLI::IsMember({"arrival", "event"}))
+      ->capture_default_str();
   sub->add_option("--truth", command.truth, "write what the records must add up to into this file");
   sub->footer(
       "Delay laws (of 30 % of the records; the others arrive at once):\n"

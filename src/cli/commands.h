@@ -133,7 +133,9 @@ struct GenerateCommand {
   uint64_t rows = 100000;
   uint64_t seed = 1;
   std::string late = "pareto";
-  std::string truth;  // path of the truth document
+  uint64_t keys = 0;              // distinct auctions, users or sensors, uniform; 0: as the kind has them
+  std::string order = "arrival";  // arrival | event
+  std::string truth;              // path of the truth document
 };
 int generate(const GenerateCommand& command);
 
