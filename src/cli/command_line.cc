@@ -44,10 +44,22 @@ void add_run(CLI::App& app, RunCommand& command, Chosen& chosen) {
   sub->add_option("--threads", command.threads, "shards of each view's keys, each with a thread")
       ->check(CLI::Range(uint64_t{1}, uint64_t{256}))
       ->capture_default_str();
+  sub->add_option("--monitor-interval", command.monitor_interval,
+                  "how often the watermark delay is judged, in arrival time; off watches nothing")
+      ->capture_default_str();
+  sub->add_option("--target-late", command.target_late, "share of records that may be late before an alarm")
+      ->capture_default_str();
+  sub->add_option("--false-alarm-every", command.false_alarm_every,
+                  "mean time between false alarms that is acceptable")
+      ->capture_default_str();
+  sub->add_option("--alarm-command", command.alarm_command,
+                  "shell command to start for each alarm, which it gets as JSON on standard input");
+  sub->add_option("--metrics", command.metrics, "keep figures for Prometheus in this file");
   sub->add_flag("--json", command.json, "end with one JSON document on standard output");
   sub->footer(
       "Examples:\n"
       "  wrackline run clicks.sql\n"
+      "  wrackline run clicks.sql --follow --metrics clicks.prom --alarm-command 'mail -s late ops@example.org'\n"
       "  wrackline run clicks.sql --set clicks.path=today.jsonl --state /var/lib/clicks\n"
       "  wrackline run clicks.sql --replay /var/lib/clicks --state again.state\n"
       "  zcat clicks.jsonl.gz | wrackline run from_stdin.sql | jq 'select(._status == \"correction\")'");

@@ -1,13 +1,21 @@
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/input_arguments.h"
 #include "cli/job_argument.h"
+#include "cli/metrics_text.h"
 #include "cli/run_report.h"
 #include "engine/engine.h"
 #include "env/clock.h"
+#include "env/command.h"
+#include "env/file.h"
 #include "env/stop_signals.h"
+#include "wrackline/lateness_budget.h"
 
 namespace wrackline::cli {
 
@@ -27,6 +35,30 @@ void warn_if_nothing_parsed(const runtime::RunReport& report) {
                with_thousands(total.read), view.source));
     return;
   }
+}
+
+constexpr int64_t kAlarmWaitUs = 5'000'000;  // for alarm commands at the end of the run
+constexpr int64_t kDayUs = INT64_C(86'400'000'000);
+
+// nullopt: nothing is to be watched.
+Result<std::optional<runtime::MonitorOptions>> monitor_options(const RunCommand& command) {
+  if (command.monitor_interval == "off") return std::nullopt;
+  runtime::MonitorOptions options;
+  WRACKLINE_ASSIGN(options.interval, span_argument("monitor-interval", command.monitor_interval));
+  if (options.interval < seconds(1) || options.interval.micros() > kDayUs)
+    return fail(ErrorCode::kUsage, "--monitor-interval must be between 1 s and 1 day");
+  WRACKLINE_ASSIGN(options.false_alarm_every, span_argument("false-alarm-every", command.false_alarm_every));
+  if (options.false_alarm_every < options.interval)
+    return fail(ErrorCode::kUsage, "--false-alarm-every must be at least --monitor-interval");
+  const auto share = Share::parse_percent(command.target_late);
+  const double target = share ? static_cast<double>(share->parts) / Share::kWhole : 0;
+  if (target <= 0 || target >= 0.5) {
+    return fail(ErrorCode::kUsage,
+                format("--target-late \"{}\" is no share of records", printable(command.target_late)), {},
+                "Write a percentage above 0 and below 50, as in 1% or 0.5%.");
+  }
+  options.target_late = target;
+  return options;
 }
 
 }  // namespace
@@ -60,6 +92,38 @@ int run(const RunCommand& command) {
     progress.clear();
     notice(text);
   };
+  auto monitor = monitor_options(command);
+  if (!monitor) return report(monitor.error());
+  options.monitor = *monitor;
+  const bool automatic = std::ranges::any_of(
+      job->sources, [](const sql::SourceSpec& source) { return source.automatic.has_value(); });
+  if (automatic && !options.monitor) {
+    return report(
+        {.code = ErrorCode::kUsage,
+         .message = "--monitor-interval off contradicts watermark_delay = 'auto'",
+         .hint = "The delay follows what the monitor measures; write it down, or leave the monitor on."});
+  }
+  std::optional<env::SideCommand> alarm_command;
+  if (!command.alarm_command.empty()) alarm_command.emplace(command.alarm_command);
+  const auto tell_failures = [&] {
+    for (const std::string& text : alarm_command->take_failures()) notice("alarm command: " + text);
+  };
+  if (alarm_command) {
+    options.on_alarm = [&](const runtime::MonitorAlarm& alarm) {
+      tell_failures();
+      const Status started = alarm_command->start(runtime::alarm_json(alarm) + "\n");
+      if (!started) notice("alarm command: " + started.error().to_string());
+    };
+  }
+  bool metrics_failed = false;
+  if (!command.metrics.empty()) {
+    options.on_figures = [&](const runtime::RunReport& figures) {
+      const Status written = env::replace_file(command.metrics, metrics_text(figures));
+      // Told once: the run goes on without.
+      if (!written && !std::exchange(metrics_failed, true))
+        notice("warning: no metrics: " + written.error().to_string());
+    };
+  }
   const std::string state = options.state_directory;
   auto engine = engine::Engine::make(std::move(*job), std::move(options), env::process_clock());
   if (!engine) return report(engine.error());
@@ -67,6 +131,10 @@ int run(const RunCommand& command) {
                                  engine->get());
   auto result = (*engine)->run();
   progress.clear();
+  if (alarm_command) {
+    alarm_command->finish(kAlarmWaitUs);
+    tell_failures();
+  }
   if (!result) return report(result.error());
 
   const int64_t ledgered = (*engine)->ledger().size();

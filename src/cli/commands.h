@@ -30,6 +30,11 @@ struct RunCommand {
   std::string format;            // of rows on standard output
   uint64_t tick_rows = 4096;
   uint64_t threads = 1;
+  std::string monitor_interval = "1 min";  // or "off"
+  std::string target_late = "1%";
+  std::string false_alarm_every = "365 days";
+  std::string alarm_command;  // "" none
+  std::string metrics;        // path of a file; "" none
   bool json = false;
 };
 int run(const RunCommand& command);

@@ -145,6 +145,7 @@ std::string balance_text(const runtime::RunReport& report) {
   std::string text;
   for (const runtime::ViewReport& view : report.views) text += view_text(view);
   for (const runtime::SourceReport& source : report.sources) text += source_text(source);
+  for (const runtime::MonitorReport& monitor : report.monitors) text += runtime::monitor_text(monitor);
   const double rate = report.seconds > 0 ? static_cast<double>(report.rows) / report.seconds : 0;
   text += format("{} records in {:.2f} s ({} records/s), watermark {}, generation {}{}\n",
                  with_thousands(report.rows), report.seconds, with_thousands(static_cast<int64_t>(rate)),
@@ -168,6 +169,9 @@ std::string balance_json(const runtime::RunReport& report) {
   json += "],\"sources\":[";
   for (const runtime::SourceReport& source : report.sources)
     json += (json.ends_with('[') ? "" : ",") + source_json(source);
+  json += "],\"monitor\":[";
+  for (const runtime::MonitorReport& monitor : report.monitors)
+    json += (json.ends_with('[') ? "" : ",") + runtime::monitor_json(monitor);
   json += "],\"views\":{";
   for (const runtime::ViewReport& view : report.views) {
     const ViewStatistics& s = view.statistics;

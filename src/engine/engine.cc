@@ -69,6 +69,33 @@ runtime::DerivedPlan derived_plan(const sql::Job& job, const sql::SourceSpec& so
   return plan;
 }
 
+// The smallest windows over a source are the first to close on a record.
+runtime::MonitorPlan monitor_plan(const sql::Job& job, const std::string& source,
+                                  const runtime::MonitorOptions& options) {
+  runtime::MonitorPlan plan;
+  plan.options = options;
+  const auto spec = std::ranges::find(job.sources, source, &sql::SourceSpec::name);
+  const auto index = static_cast<size_t>(spec - job.sources.begin());
+  if (spec->automatic)
+    plan.follow = {.min_us = spec->automatic->min.micros(), .max_us = spec->automatic->max.micros()};
+  const bool live = spec->follow || spec->connector == sql::SourceConnector::kStdin;
+  plan.arrivals_mean_something = live || spec->arrival_time.has_value();
+  const sql::ViewSpec* smallest = nullptr;
+  for (const sql::ViewSpec& view : job.views) {
+    if (view.source != index) continue;
+    if (smallest == nullptr || window_length(view) < window_length(*smallest)) smallest = &view;
+  }
+  if (smallest == nullptr) return plan;
+  if (smallest->session) {
+    plan.closes_after = smallest->session->gap;
+  } else {
+    plan.slice = [windows = WindowPlan(smallest->windows)](int64_t event_us) {
+      return windows.slice_of(event_us);
+    };
+  }
+  return plan;
+}
+
 std::string absolute_path(const std::string& folder, const std::string& path) {
   return std::filesystem::absolute(std::filesystem::path(folder) / path).lexically_normal().string();
 }
@@ -77,7 +104,7 @@ std::string absolute_path(const std::string& folder, const std::string& path) {
 // run.
 Status check_no_sink_is_read(const sql::Job& job, const std::string& folder) {
   for (const sql::SinkSpec& sink : job.sinks) {
-    if (sink.connector == sql::SinkConnector::kStdout) continue;
+    if (sink.path.empty()) continue;  // standard output, or a server
     const std::string written = absolute_path(folder, sink.path);
     for (const sql::SourceSpec& source : job.sources) {
       for (const std::string& pattern : source.paths) {
@@ -145,6 +172,7 @@ Status Engine::start() {
   uint32_t read_so_far = 0;
   for (runtime::SourcePlan& plan : plans) {
     if (plan.derived) continue;  // follows from the views that it reads, so it is not in the log
+    if (options_.monitor) plan.monitor = monitor_plan(job_, plan.input.name, *options_.monitor);
     plan.input.log_source = read_so_far++;
     plan.input.log = log_.get();
     plan.input.replay = replay_.log.get();
@@ -154,6 +182,8 @@ Status Engine::start() {
   runner_options.flush_at_end = options_.flush_at_end;
   runner_options.on_progress = options_.on_progress;
   runner_options.on_notice = options_.on_notice;
+  runner_options.on_alarm = options_.on_alarm;
+  runner_options.on_figures = options_.on_figures;
   runner_options.log = log_.get();
   runner_ = std::make_unique<runtime::Runner>(std::move(plans), *ledger_, clock_, runner_options);
   return {};

@@ -3,11 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
-#include "env/clock.h"
 #include "engine/tick_log_plan.h"
+#include "env/clock.h"
 #include "ledger/ledger.h"
 #include "runtime/runner.h"
 #include "sql/job.h"
@@ -15,16 +16,19 @@
 namespace wrackline::engine {
 
 struct EngineOptions {
-  std::string state_directory;  // of ledger and tick log; empty keeps nothing
+  std::string state_directory;   // of ledger and tick log; empty keeps nothing
   std::string replay_directory;  // a state directory whose tick log is followed; empty: ticks as they come
   bool resume = false;  // follow the last log of state_directory, if there is one, and go on behind its end
-  sql::JobOptions job_options;   // that the job was parsed with, for the tick log
+  sql::JobOptions job_options;  // that the job was parsed with, for the tick log
   bool flush_at_end = true;     // false: the end of bounded input holds the watermark
   size_t tick_rows = 4096;      // most records in a tick
   size_t threads = 1;           // shards of each view's keys
   std::string stdout_format;    // "" (table on a terminal, else jsonl) | "table" | "jsonl" | "csv"
   std::function<void(const runtime::Progress&)> on_progress;
   std::function<void(const std::string&)> on_notice;
+  std::optional<runtime::MonitorOptions> monitor = runtime::MonitorOptions{};  // nullopt: nothing is watched
+  std::function<void(const runtime::MonitorAlarm&)> on_alarm;
+  std::function<void(const runtime::RunReport&)> on_figures;
 };
 
 class Engine {

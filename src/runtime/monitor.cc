@@ -228,7 +228,8 @@ void Monitor::feed(const RecordTimes& times, size_t begin, size_t end, Duration 
     }
   }
   delay_us_ = delay.micros();
-  const bool windows = static_cast<bool>(plan_.slice);
+  const bool slices = static_cast<bool>(plan_.slice);
+  const int64_t after_us = plan_.closes_after.micros();
   for (size_t row = begin; row < end; ++row) {
     const int64_t progress_us = times.progress_before[row];
     if (times.usable[row] == 0 || progress_us == kMicrosMin) continue;
@@ -252,8 +253,9 @@ void Monitor::feed(const RecordTimes& times, size_t begin, size_t end, Duration 
     if (!slots_[partition]) [[unlikely]]
       slots_[partition] = std::make_unique<Slot>(plan_.options);
     Slot& slot = *slots_[partition];
-    // Late is what W >= end says, or t < W without windows.
-    const int64_t behind = saturating_subtract(progress_us, windows ? end_of(event_us) : event_us + 1);
+    // Late is what W >= end says.
+    const int64_t closes_us = slices ? end_of(event_us) : saturating_add(event_us, after_us);
+    const int64_t behind = saturating_subtract(progress_us, closes_us);
     slot.disorder.add(behind);
     slot.delay.add(saturating_subtract(arrival_us, event_us));
     const int64_t late = behind >= delay_us_ ? 1 : 0;

@@ -43,9 +43,10 @@ struct MonitorOptions {
 // How a source is to be watched.
 struct MonitorPlan {
   MonitorOptions options;
-  // The slice of time that holds a record; its end is when the record's first window closes. Null: no
-  // windows.
+  // The slice of time that holds a record; its end is when the record's first window closes. Null: no slices,
+  // a window closes `closes_after` the record (sessions; without windows the least there is).
   std::function<Window(int64_t event_us)> slice;
+  Duration closes_after = micros(1);
   bool arrivals_mean_something = true;  // false: bounded input without arrival times; delays say nothing
   std::optional<disorder::DelayFollower::Options> follow;  // watermark_delay = 'auto'
 };

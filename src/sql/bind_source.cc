@@ -10,6 +10,8 @@ namespace wrackline::sql {
 namespace {
 
 constexpr std::string_view kCsvOptions[] = {"delimiter", "header", "null"};
+constexpr std::string_view kAutomaticOptions[] = {"watermark_delay_start", "watermark_delay_min",
+                                                  "watermark_delay_max"};
 
 // A word of a command line: quoted unless a shell takes it as it is. Wildcards stay bare: the shell may
 // expand them.
@@ -290,9 +292,46 @@ class SourceBinder {
                             format("{} must be longer than nothing", options_.name_of("idle_timeout")),
                             "A partition that has just spoken would be idle at once; a minute is usual.");
     }
-    if (!options_.has("watermark_delay") || options_.text("watermark_delay") == "auto")
-      return ask_for_delay(views);
+    if (!options_.has("watermark_delay")) return ask_for_delay(views);
+    if (options_.text("watermark_delay") == "auto") return bind_automatic_delay();
+    for (const std::string_view option : kAutomaticOptions) {
+      if (!options_.has(option)) continue;
+      return options_.wrong(option, format("{} needs watermark_delay = 'auto'", options_.name_of(option)),
+                            "A delay that is written down stays as it is; leave one of the two out.");
+    }
     WRACKLINE_ASSIGN(spec_.watermark_delay, options_.span("watermark_delay", Duration()));
+    return {};
+  }
+
+  Status bind_automatic_delay() {
+    if (!spec_.arrival_time && !spec_.follow && spec_.connector == SourceConnector::kFile) {
+      return options_.wrong(
+          "watermark_delay", format("{}: 'auto' needs arrival times", options_.name_of("watermark_delay")),
+          "All records of a file arrive at once when it is read. Name the column that says when each arrived: "
+          "arrival_time = 'received'; or follow a file that grows; or write the delay down.");
+    }
+    AutomaticDelay bounds;
+    WRACKLINE_ASSIGN(bounds.min, options_.span("watermark_delay_min", bounds.min));
+    WRACKLINE_ASSIGN(bounds.max, options_.span("watermark_delay_max", bounds.max));
+    if (bounds.max < bounds.min) {
+      const std::string_view blamed =
+          options_.has("watermark_delay_max") ? "watermark_delay_max" : "watermark_delay_min";
+      return options_.wrong(blamed,
+                            format("{}: watermark_delay_max ({}) is less than watermark_delay_min ({})",
+                                   options_.name_of(blamed), span_text(bounds.max.micros()),
+                                   span_text(bounds.min.micros())),
+                            "No delay lies between them.");
+    }
+    const Duration usual = std::clamp(seconds(30), bounds.min, bounds.max);
+    WRACKLINE_ASSIGN(spec_.watermark_delay, options_.span("watermark_delay_start", usual));
+    if (spec_.watermark_delay < bounds.min || spec_.watermark_delay > bounds.max) {
+      return options_.wrong("watermark_delay_start",
+                            format("{}: {} is not between {} and {}", options_.name_of("watermark_delay_start"),
+                                   span_text(spec_.watermark_delay.micros()), span_text(bounds.min.micros()),
+                                   span_text(bounds.max.micros())),
+                            "Those are watermark_delay_min and watermark_delay_max.");
+    }
+    spec_.automatic = bounds;
     return {};
   }
 
@@ -322,15 +361,9 @@ class SourceBinder {
 
   std::unexpected<Error> ask_for_delay(std::span<const CreateView* const> views) const {
     const std::string command = budget_command(spec_, options_, text_.path(), window_of_first(views));
-    if (!options_.has("watermark_delay")) {
-      return options_.missing(
-          format("source \"{}\" has no watermark_delay", spec_.name),
-          format("Find it in the data:\n  {}\nand write it down: watermark_delay = '30 s'.", command));
-    }
-    return options_.wrong("watermark_delay",
-                          format("{}: 'auto' is not supported yet", options_.name_of("watermark_delay")),
-                          format("Until then find a value in the data:\n  {}\nand write it down.", command),
-                          ErrorCode::kUnsupported);
+    return options_.missing(
+        format("source \"{}\" has no watermark_delay", spec_.name),
+        format("Find it in the data:\n  {}\nand write it down: watermark_delay = '30 s'.", command));
   }
 
   // ---- dedup

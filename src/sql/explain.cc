@@ -173,7 +173,14 @@ std::string explain_source(const JobText& text, const BoundSource& bound) {
   Paragraph out(text, bound.options);
   explain_input(out, source);
   explain_times(out, source);
-  out.option("watermark_delay", span_of(source.watermark_delay));
+  if (source.automatic) {
+    out.option("watermark_delay", "auto");
+    out.option("watermark_delay_start", span_of(source.watermark_delay));
+    out.option("watermark_delay_min", span_of(source.automatic->min));
+    out.option("watermark_delay_max", span_of(source.automatic->max));
+  } else {
+    out.option("watermark_delay", span_of(source.watermark_delay));
+  }
   out.option("max_future_skew", span_of(source.max_future_skew));
   out.option("max_future_accept", span_of(source.max_future_accept));
   out.option("idle_timeout", span_of(source.idle_timeout),
@@ -193,6 +200,13 @@ std::string explain_source(const JobText& text, const BoundSource& bound) {
       "The watermark of a partition stays {} behind its newest event time; the slowest partition holds the "
       "others.",
       span_of(source.watermark_delay)));
+  if (source.automatic) {
+    out.sentence(format(
+        "That is where the delay begins; then it follows what is measured each interval: up at once, down by "
+        "at most a tenth an hour, always between {} and {}, and never into an offline mode. The tick log has "
+        "every change.",
+        span_of(source.automatic->min), span_of(source.automatic->max)));
+  }
   if (source.idle_close) {
     out.sentence(
         format("When every partition is idle, the wall clock carries the watermark on, {} behind it in all.",

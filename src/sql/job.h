@@ -51,6 +51,12 @@ struct ViewSourceSpec {
   bool time_is_start = false;
 };
 
+// Bounds of a delay that follows the measurement.
+struct AutomaticDelay {
+  Duration min;
+  Duration max = seconds(86400);
+};
+
 struct SourceSpec {
   std::string name;
   std::vector<Field> fields;  // `needed` is set for what some view, time or partition reads
@@ -70,7 +76,8 @@ struct SourceSpec {
   std::optional<TimeColumn> arrival_time;
   std::optional<size_t> partition;  // index of the column that names the partition
   std::optional<DedupSpec> dedup;
-  Duration watermark_delay;
+  Duration watermark_delay;                // with `automatic`: the one to start with
+  std::optional<AutomaticDelay> automatic;  // watermark_delay = 'auto'
   Duration max_future_skew = seconds(300);
   Duration max_future_accept = seconds(86400);
   Duration idle_timeout = seconds(60);  // live sources only

@@ -45,7 +45,11 @@ constexpr OptionInfo kOptions[] = {
      "The number that means no time in a numeric time column.", ""},
     // its watermark
     {kSource, "watermark_delay", kSpan, "", "(required)",
-     "How far the watermark stays behind the newest event time.", ""},
+     "How far the watermark stays behind the newest event time; auto follows what is measured.", ""},
+    {kSource, "watermark_delay_start", kSpan, "", "30 s", "With auto: the delay until enough is measured.",
+     ""},
+    {kSource, "watermark_delay_min", kSpan, "", "0", "With auto: the delay is never less.", ""},
+    {kSource, "watermark_delay_max", kSpan, "", "1 day", "With auto: the delay is never more.", ""},
     {kSource, "max_future_skew", kSpan, "", "5 min",
      "An event time further ahead of its arrival does not move the watermark.", ""},
     {kSource, "max_future_accept", kSpan, "", "1 day",
