@@ -1,8 +1,13 @@
 """`wrackline generate`: the same seed gives the same records, whatever their order; keys are as many as asked for."""
+import datetime
 import json
 import unittest
 
 from wrackline import CommandTest
+
+
+def times_of(lines, field):
+    return [datetime.datetime.fromisoformat(json.loads(line)[field]) for line in lines]
 
 
 class Generate(CommandTest):
@@ -13,11 +18,11 @@ class Generate(CommandTest):
         arrival, event = self.lines(), self.lines("--order", "event")
         self.assertNotEqual(arrival, event)
         self.assertEqual(sorted(arrival), sorted(event))
-        times = [json.loads(line)["date_time"] for line in event]
+        times = times_of(event, "date_time")
         self.assertEqual(times, sorted(times))
 
     def test_arrival_is_the_order_otherwise(self):
-        times = [json.loads(line)["arrival"] for line in self.lines()]
+        times = times_of(self.lines(), "arrival")
         self.assertEqual(times, sorted(times))
 
     def test_keys_are_as_many_as_asked_for(self):
