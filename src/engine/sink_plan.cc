@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "connectors/sink_file.h"
+#include "connectors/sink_postgres.h"
 #include "connectors/sink_sqlite.h"
 #include "connectors/sink_stdout.h"
 
@@ -34,6 +35,8 @@ Result<std::unique_ptr<Sink>> make_sink(const sql::SinkSpec& spec, const std::st
       return connectors::make_sqlite_sink({.path = in_folder(folder, spec.path),
                                            .table = spec.table.empty() ? spec.name : spec.table,
                                            .mode = mode_of(spec)});
+    case sql::SinkConnector::kPostgres:
+      return connectors::make_postgres_sink({.url = spec.url, .table = spec.table, .mode = mode_of(spec)});
   }
   return fail(ErrorCode::kUnsupported, "unknown kind of sink");
 }

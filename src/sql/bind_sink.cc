@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "formats/parser.h"
+#include "postgres/connection.h"
 #include "sql/binder.h"
 
 namespace wrackline::sql {
@@ -15,8 +16,9 @@ class SinkBinder {
   Status bind() {
     spec_.name = table_.name.text;
     if (!options_.has("connector")) {
-      return options_.missing(format("sink \"{}\" has no connector", spec_.name),
-                              "Say where its rows go: WITH (connector = 'stdout'), 'file' or 'sqlite'.");
+      return options_.missing(
+          format("sink \"{}\" has no connector", spec_.name),
+          "Say where its rows go: WITH (connector = 'stdout'), 'file', 'sqlite' or 'postgres'.");
     }
     WRACKLINE_ASSIGN(spec_.fields, bind_columns(text_, table_.columns));
     WRACKLINE_TRY(refuse_row_columns());
@@ -25,6 +27,9 @@ class SinkBinder {
     WRACKLINE_ASSIGN(spec_.format, options_.choice("format", ""));
     spec_.path = options_.text("path");
     if (connector == "stdout") return bind_stdout();
+    if (connector == "postgres") return bind_postgres();
+    if (options_.has("url"))
+      return contradiction("url", connector, "It is an option of connector = 'postgres'.");
     if (spec_.path.empty() || spec_.path.find('\0') != spec_.path.npos) return missing_path(connector);
     return connector == "file" ? bind_file() : bind_sqlite();
   }
@@ -60,14 +65,16 @@ class SinkBinder {
     if (options_.has("path"))
       return contradiction("path", "stdout", "Use connector = 'file' to write a file.");
     if (options_.has("table"))
-      return contradiction("table", "stdout", "It is an option of connector = 'sqlite'.");
+      return contradiction("table", "stdout", "It is an option of connector = 'sqlite' and 'postgres'.");
+    if (options_.has("url"))
+      return contradiction("url", "stdout", "It is an option of connector = 'postgres'.");
     return {};
   }
 
   Status bind_file() {
     spec_.connector = SinkConnector::kFile;
     if (options_.has("table"))
-      return contradiction("table", "file", "It is an option of connector = 'sqlite'.");
+      return contradiction("table", "file", "It is an option of connector = 'sqlite' and 'postgres'.");
     if (spec_.format == "table") {
       return options_.wrong("format",
                             format("{}: 'table' is for standard output", options_.name_of("format")),
@@ -98,6 +105,41 @@ class SinkBinder {
         "Choose a name that does not begin with sqlite_ or _wrackline_: table = 'minutes'.";
     return options_.has("table") ? options_.wrong("table", message, hint) : options_.missing(message, hint);
   }
+
+  Status bind_postgres() {
+    spec_.connector = SinkConnector::kPostgres;
+    if (options_.has("format"))
+      return contradiction("format", "postgres", "Rows go to a table; leave it out.");
+    if (options_.has("path"))
+      return contradiction("path", "postgres", "Name the database with url = 'postgresql://user@host/name'.");
+    spec_.url = options_.text("url");
+    const std::string hint = "Name the database: url = 'postgresql://user@host/name'.";
+    if (!options_.has("url")) return options_.missing(format("sink \"{}\" has no url", spec_.name), hint);
+    if (spec_.url.empty()) return options_.wrong("url", format("{} is empty", options_.name_of("url")), hint);
+    if (const Result<std::string> shown = postgres::shown_url(spec_.url); !shown) {
+      return options_.wrong("url", format("{}: {}", options_.name_of("url"), shown.error().detail),
+                            shown.error().hint);
+    }
+    return bind_postgres_table();
+  }
+
+  Status bind_postgres_table() {
+    spec_.table = options_.has("table") ? options_.text("table") : spec_.name;
+    const size_t dot = spec_.table.find('.');
+    const std::string name = dot == spec_.table.npos ? spec_.table : spec_.table.substr(dot + 1);
+    const bool reserved = name.starts_with("pg_") || name.starts_with("_wrackline_");
+    if (!name.empty() && dot != 0 && !reserved && name.size() <= kPostgresNameBytesMax) return {};
+    const std::string message =
+        format("sink \"{}\" cannot write to a table called \"{}\"", spec_.name, printable(spec_.table));
+    const std::string hint = format(
+        "Choose a name of at most {} bytes that does not begin with pg_ or _wrackline_, with or without "
+        "a schema: table = 'minutes' or 'reports.minutes'.",
+        kPostgresNameBytesMax);
+    return options_.has("table") ? options_.wrong("table", message, hint) : options_.missing(message, hint);
+  }
+
+  // PostgreSQL keeps 63 bytes of a name, and the rows are in a table called so with "_rows" behind it.
+  static constexpr size_t kPostgresNameBytesMax = 58;
 
   const JobText& text_;
   const CreateTable& table_;
@@ -264,7 +306,7 @@ class InsertBinder {
     if (missing.empty() || sink_.mode == "append") return warnings;
     std::string names;
     for (const std::string& name : missing) names += (names.empty() ? "\"" : ", \"") + name + "\"";
-    if (sink_.connector == SinkConnector::kSqlite) {
+    if (sink_.connector == SinkConnector::kSqlite || sink_.connector == SinkConnector::kPostgres) {
       return invalid(
           insert_.sink.position,
           format("rows of view \"{}\" cannot be told apart in sink \"{}\": {} is not selected", view_.name,

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "data/time_text.h"
 #include "expr/expr.h"
+#include "postgres/connection.h"
 #include "wrackline/window_tumbling.h"
 
 namespace wrackline::sql {
@@ -342,6 +343,21 @@ std::string mode_in_words(const SinkSpec& sink) {
   return "A correction is an update of the row with the new absolute values.";
 }
 
+std::string_view promise_in_words(const SinkSpec& sink) {
+  switch (sink.connector) {
+    case SinkConnector::kStdout:
+      return "At least once: a run that starts again prints its rows again, under a greater _generation.";
+    case SinkConnector::kFile:
+      return "Readers see rows of one run only; a run that starts again begins the file anew.";
+    case SinkConnector::kSqlite:
+      return "Exactly once: a tick is one transaction, and a replay or an older run changes nothing.";
+    case SinkConnector::kPostgres:
+      return "Exactly once: a tick is one transaction together with its progress, a commit without an answer "
+             "is looked up, and a replay or an older run changes nothing.";
+  }
+  return {};
+}
+
 std::string explain_sink(const JobText& text, const BoundSink& bound, std::string_view view) {
   const SinkSpec& sink = bound.spec;
   Paragraph out(text, bound.options);
@@ -361,9 +377,15 @@ std::string explain_sink(const JobText& text, const BoundSink& bound, std::strin
       out.option("path", sink.path);
       out.option("table", sink.table);
       break;
+    case SinkConnector::kPostgres:
+      out.option("connector", "postgres");
+      out.option("url", postgres::shown_url(sink.url).value_or("(cannot be read)"));
+      out.option("table", sink.table);
+      break;
   }
   out.option("mode", sink.mode);
   out.sentence(mode_in_words(sink));
+  out.sentence(promise_in_words(sink));
   return out.take();
 }
 

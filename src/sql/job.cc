@@ -167,11 +167,14 @@ class JobBinder {
     std::set<std::pair<std::string, std::string>> taken;
     for (const BoundSink& sink : bound_sinks_) {
       if (sink.spec.connector == SinkConnector::kStdout) continue;
-      if (!taken.insert({sink.spec.path, sink.spec.table}).second) {
+      const bool postgres = sink.spec.connector == SinkConnector::kPostgres;
+      const std::string_view where = postgres ? "url" : "path";
+      if (!taken.insert({postgres ? sink.spec.url : sink.spec.path, sink.spec.table}).second) {
         return sink.options.wrong(
-            "path", format("{}: another sink writes there already", sink.options.name_of("path")),
+            where, format("{}: another sink writes there already", sink.options.name_of(where)),
             "Give each sink its own file, or its own table.");
       }
+      if (postgres) continue;
       for (const BoundSource& source : bound_sources_) {
         if (std::ranges::find(source.spec.paths, sink.spec.path) == source.spec.paths.end()) continue;
         return sink.options.wrong(

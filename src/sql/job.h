@@ -132,13 +132,14 @@ struct ViewSpec {
   std::optional<EarlyOptions> early;
 };
 
-enum class SinkConnector : uint8_t { kStdout, kFile, kSqlite };
+enum class SinkConnector : uint8_t { kStdout, kFile, kSqlite, kPostgres };
 
 struct SinkSpec {
   std::string name;
   SinkConnector connector = SinkConnector::kStdout;
   std::string path;             // file or database, relative to the job file's folder unless absolute
-  std::string table;            // SQLite; default: the sink's name
+  std::string url;              // PostgreSQL; may hold a password: see postgres::shown_url
+  std::string table;            // SQLite, PostgreSQL (there also as schema.table); default: the sink's name
   std::string format;           // "jsonl" | "csv" | "" (guess from path; table or jsonl on stdout)
   std::string mode = "upsert";  // upsert | changelog | append
   std::vector<Field> fields;    // empty: takes the view's columns
