@@ -24,7 +24,7 @@ struct RunCommand {
   std::string state;             // "" the default, "none" keeps nothing
   std::vector<std::string> set;  // source.option=value
   bool follow = false;
-  std::string replay;            // state directory whose tick log is followed; "" none
+  std::string replay;  // state directory whose tick log is followed; "" none
   bool resume = false;
   std::string at_end = "flush";  // flush | hold
   std::string format;            // of rows on standard output
