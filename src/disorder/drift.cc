@@ -15,6 +15,7 @@ constexpr int kGreensToClear = 3;
 constexpr int kLowerToFall = 3;
 constexpr double kLower = 0.8;
 constexpr double kFallAnHour = 0.1;
+constexpr double kFallAtOnce = 0.02;  // no smaller steps: each is an entry in a log and a line to read
 constexpr int64_t kHourUs = INT64_C(3'600'000'000);
 
 // The log-likelihood ratio of a late share `to` against `from`.
@@ -110,16 +111,19 @@ int64_t DelayFollower::next(int64_t current_us, std::optional<int64_t> target_us
   const int64_t target = std::clamp(*target_us, options_.min_us, options_.max_us);
   if (target > current_us) {
     lower_ = 0;
+    fall_ = 0;
     return target;
   }
   const auto current = static_cast<double>(current_us);
   if (static_cast<double>(target) >= kLower * current) {
     lower_ = 0;
+    fall_ = 0;
     return current_us;
   }
-  if (++lower_ < kLowerToFall) return current_us;
   const double hours = static_cast<double>(std::clamp<int64_t>(interval_us, 0, kHourUs)) / kHourUs;
-  const auto lowest = static_cast<int64_t>(std::ceil(current * (1 - kFallAnHour * hours)));
+  fall_ = std::min(kFallAnHour, fall_ + kFallAnHour * hours);
+  if (++lower_ < kLowerToFall || fall_ < kFallAtOnce) return current_us;
+  const auto lowest = static_cast<int64_t>(std::ceil(current * (1 - std::exchange(fall_, 0))));
   return std::min(current_us, std::max(target, lowest));
 }
 

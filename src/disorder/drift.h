@@ -89,8 +89,8 @@ class SlidingHistogram {
 std::optional<int64_t> delay_for_target(const DelayHistogram& disorder, double target_late,
                                         double design_effect, std::optional<int64_t> split);
 
-// A delay that follows: up at once; down by at most a tenth an hour, and only after the measured delay was
-// below 0.8 of it for three intervals in a row.
+// A delay that follows: up at once; down by at most a tenth an hour, in steps of a fiftieth and more, only
+// after the measured delay was below 0.8 of it for three intervals in a row.
 class DelayFollower {
  public:
   struct Options {
@@ -104,7 +104,8 @@ class DelayFollower {
 
  private:
   Options options_;
-  int lower_ = 0;  // intervals in a row with a much smaller target
+  double fall_ = 0;  // the share that the delay may fall by now
+  int lower_ = 0;    // intervals in a row with a much smaller target
 };
 
 }  // namespace wrackline::disorder

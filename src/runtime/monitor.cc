@@ -18,9 +18,12 @@ constexpr int64_t kRecordsMin = 400;
 constexpr int64_t kRecordsMinMore = 200;
 constexpr size_t kIntervalsKept = 60;
 constexpr size_t kSumsKept = 24;
-constexpr int64_t kBlocks = 32;      // of an interval, for the design effect
-constexpr size_t kBlocksMax = 256;   // of one that is long because records are few
-constexpr size_t kWindowsShown = 5;  // whose completeness is told
+constexpr int64_t kBlocks = 32;     // of an interval, for the design effect
+constexpr size_t kBlocksMax = 256;  // of one that is long because records are few
+constexpr int64_t kSecondUs = 1'000'000;
+constexpr int64_t kReach = 4;         // delays of one mode reach so much further: two octaves
+constexpr int64_t kGapRecords = 400;  // of a mode, after which the test for modes has had its chance
+constexpr size_t kWindowsShown = 5;   // whose completeness is told
 
 MonitorQuantiles quantiles_of(const DelayHistogram& histogram) {
   MonitorQuantiles result;
@@ -198,15 +201,37 @@ int64_t Monitor::records_needed() const {
   return kRecordsMin + kRecordsMinMore * static_cast<int64_t>(active_slots_ - 1);
 }
 
-// A single arrival time from the far future must not hold the interval open until then.
-void Monitor::restart_clock(int64_t arrival_us) {
-  start_us_ = newest_us_ = arrival_us;
-  end_us_ = saturating_add(arrival_us, plan_.options.interval.micros());
+void Monitor::begin_block(int64_t arrival_us) {
+  block_start_us_ = arrival_us;
   block_end_us_ = saturating_add(arrival_us, plan_.options.interval.micros() / kBlocks);
 }
 
+void Monitor::move_clock(int64_t arrival_us, const std::vector<std::string>& names) {
+  const int64_t interval_us = plan_.options.interval.micros();
+  if (end_us_ == INT64_MIN) {
+    begin_interval(arrival_us);
+  } else if (saturating_add(arrival_us, interval_us) < block_start_us_) {
+    // A single arrival time from the far future must not hold the interval open until then.
+    newest_us_ = arrival_us;
+    begin_block(arrival_us);
+    if (arrival_us < start_us_) {
+      start_us_ = arrival_us;
+      end_us_ = saturating_add(arrival_us, interval_us);
+    }
+  }
+  if (arrival_us >= end_us_ && records_ >= records_needed()) {
+    close_interval(names);
+    begin_interval(arrival_us);
+  } else if (arrival_us >= block_end_us_) {
+    end_block();
+    begin_block(arrival_us);
+  }
+}
+
 void Monitor::begin_interval(int64_t arrival_us) {
-  restart_clock(arrival_us);
+  start_us_ = newest_us_ = arrival_us;
+  end_us_ = saturating_add(arrival_us, plan_.options.interval.micros());
+  begin_block(arrival_us);
   records_ = late_ = 0;
   blocks_.clear();
   block_begin_ = {};
@@ -235,20 +260,8 @@ void Monitor::feed(const RecordTimes& times, size_t begin, size_t end, Duration 
     if (times.usable[row] == 0 || progress_us == kMicrosMin) continue;
     const int64_t event_us = times.event_us[row];
     const int64_t arrival_us = times.arrival_us[row];
-    if (arrival_us >= block_end_us_ || arrival_us < start_us_) [[unlikely]] {
-      if (end_us_ == INT64_MIN) {
-        begin_interval(arrival_us);
-      } else if (saturating_add(arrival_us, plan_.options.interval.micros()) < start_us_) {
-        restart_clock(arrival_us);
-      }
-      if (arrival_us >= end_us_ && records_ >= records_needed()) {
-        close_interval(names);
-        begin_interval(arrival_us);
-      } else if (arrival_us >= block_end_us_) {
-        end_block();
-        block_end_us_ = saturating_add(arrival_us, plan_.options.interval.micros() / kBlocks);
-      }
-    }
+    if (arrival_us >= block_end_us_ || arrival_us < block_start_us_) [[unlikely]]
+      move_clock(arrival_us, names);
     const size_t partition = std::min<size_t>(times.partition(row), kSlots);
     if (!slots_[partition]) [[unlikely]]
       slots_[partition] = std::make_unique<Slot>(plan_.options);
@@ -268,7 +281,7 @@ void Monitor::feed(const RecordTimes& times, size_t begin, size_t end, Duration 
 
 void Monitor::finish(const std::vector<std::string>& names) {
   if (records_ > 0) close_interval(names);
-  start_us_ = INT64_MAX;
+  block_start_us_ = INT64_MAX;
   end_us_ = INT64_MIN;
   records_ = 0;
 }
@@ -348,6 +361,7 @@ void Monitor::close_interval(const std::vector<std::string>& names) {
     return disorder::delay_for_target(all_->disorder, plan_.options.target_late, effect, report_.split_us);
   };
   if (plan_.follow && plan_.arrivals_mean_something) find_split(effect);
+  if (plan_.follow) look_for_gap();
   const bool red = report_.series[0].status == disorder::DriftStatus::kRed;
   const auto now = plan_.follow && red ? recent() : std::nullopt;
   disorder_sum_.merge(all_->disorder);
@@ -375,6 +389,19 @@ void Monitor::find_split(double effect) {
   report_.split_us = split ? std::optional(split->split) : std::nullopt;
 }
 
+// Whether the late records of the interval stand apart from the others, as those of an offline mode do: few
+// of them are within two octaves of the delay. Until there are enough for find_mode_split to say which, the
+// delay does not go there.
+void Monitor::look_for_gap() {
+  const int64_t reach_us = std::clamp(delay_us_, kSecondUs, kMicrosMax / kReach) * kReach;
+  const auto late = static_cast<int64_t>(all_->disorder.count_at_least(std::max(delay_us_, kSecondUs)));
+  const auto beyond = static_cast<int64_t>(all_->disorder.count_at_least(reach_us));
+  const auto records = static_cast<int64_t>(all_->disorder.count());
+  const bool apart = beyond > 0 && 2 * late < records && 10 * (late - beyond) < late;
+  gap_records_ = apart ? gap_records_ + beyond : 0;
+  gap_from_us_ = apart && gap_records_ < kGapRecords ? std::optional(reach_us) : std::nullopt;
+}
+
 void Monitor::follow(double effect, std::optional<int64_t> now) {
   const double target = plan_.options.target_late;
   // The hour for what is new, the day for what comes back every few hours; a red interval speaks for itself.
@@ -388,10 +415,13 @@ void Monitor::follow(double effect, std::optional<int64_t> now) {
     wanted = now;
     why = "the last interval alone";
   }
+  if (wanted && gap_from_us_ && *wanted > *gap_from_us_) return;
   if (wanted) wanted = rounded_up(*wanted);
   if (wanted && report_.split_us) wanted = std::min(*wanted, *report_.split_us);
-  const int64_t to_us = follower_.next(delay_us_, wanted, newest_us_ - start_us_);
-  if (to_us == delay_us_) return;
+  const int64_t from_us = change_ ? change_->to_us : delay_us_;  // several intervals in a tick
+  int64_t to_us = follower_.next(from_us, wanted, newest_us_ - start_us_);
+  if (wanted && report_.split_us) to_us = std::min(to_us, std::max(*report_.split_us, plan_.follow->min_us));
+  if (to_us == from_us) return;
   change_ = DelayChange{
       delay_us_, to_us,
       format("{} would keep {} late, as measured over {}{}", span_text(*wanted), percent(target), why,

@@ -141,12 +141,14 @@ class Monitor {
  private:
   struct Slot;
   void begin_interval(int64_t arrival_us);
-  void restart_clock(int64_t arrival_us);
+  void begin_block(int64_t arrival_us);
+  void move_clock(int64_t arrival_us, const std::vector<std::string>& names);
   void end_block();
   void close_interval(const std::vector<std::string>& names);
   double design_effect();
   void judge(Slot& slot, std::string partition, double effect, size_t series);
   void find_split(double effect);
+  void look_for_gap();
   void follow(double effect, std::optional<int64_t> now);
   void add_completeness(MonitorReport& report) const;
   int64_t end_of(int64_t event_us);
@@ -160,7 +162,7 @@ class Monitor {
   disorder::DelayFollower follower_;
 
   // The interval at hand.
-  int64_t start_us_ = INT64_MAX;
+  int64_t start_us_ = 0;
   int64_t end_us_ = INT64_MIN;  // not begun
   int64_t newest_us_ = 0;       // arrival
   int64_t records_ = 0;
@@ -172,6 +174,7 @@ class Monitor {
   };
   std::vector<Block> blocks_;
   Block block_begin_;
+  int64_t block_start_us_ = INT64_MAX;
   int64_t block_end_us_ = INT64_MIN;
   std::array<double, 8> effects_{};
   size_t effects_seen_ = 0;
@@ -184,6 +187,9 @@ class Monitor {
   DelayHistogram disorder_sum_;  // of the intervals that no part of the day has yet
   DelayHistogram delay_sum_;
   size_t summed_ = 0;
+
+  int64_t gap_records_ = 0;  // late ones that stand apart, in a row of intervals
+  std::optional<int64_t> gap_from_us_;
 
   std::array<Window, 2> cached_{};  // empty ones
   std::vector<MonitorAlarm> alarms_;

@@ -85,7 +85,7 @@ Result<RunReport> Runner::run() {
   }
   report_drops(true);
   report_progress(true);
-  report_figures(true);
+  if (options_.on_figures) options_.on_figures(status ? result : report());
   const bool finished = status.has_value() && !result.stopped;
   const Status closed = close(finished);
   if (!status) return fail(std::move(status).error());
@@ -145,7 +145,7 @@ Status Runner::run_ticks() {
     }
     report_progress(false);
     report_drops(false);
-    report_figures(false);
+    report_figures();
   }
   return {};
 }
@@ -274,11 +274,11 @@ void Runner::tell_alarms(RunningSource& source) {
   }
 }
 
-void Runner::report_figures(bool force) {
+void Runner::report_figures() {
   if (!options_.on_figures) return;
   const int64_t waited_us = clock_.monotonic_us() - figures_us_;
   const int64_t wait_us = interval_ended_ ? kFiguresAtMostUs : kFiguresEveryUs;
-  if (!force && waited_us < wait_us) return;
+  if (waited_us < wait_us) return;
   figures_us_ += waited_us;
   interval_ended_ = false;
   options_.on_figures(report());

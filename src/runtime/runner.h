@@ -124,7 +124,7 @@ class Runner {
   void report_drops(bool force);
   void watch(RunningSource& source, const Input::Step& step);
   void tell_alarms(RunningSource& source);
-  void report_figures(bool force);
+  void report_figures();
   void notice(const std::string& text) const;
   Status close(bool finished);
   RunReport report() const;
