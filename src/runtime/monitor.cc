@@ -397,7 +397,7 @@ void Monitor::look_for_gap() {
   const auto late = static_cast<int64_t>(all_->disorder.count_at_least(std::max(delay_us_, kSecondUs)));
   const auto beyond = static_cast<int64_t>(all_->disorder.count_at_least(reach_us));
   const auto records = static_cast<int64_t>(all_->disorder.count());
-  const bool apart = beyond > 0 && 2 * late < records && 10 * (late - beyond) < late;
+  const bool apart = beyond > 0 && 2 * late < records && 2 * (late - beyond) < late;
   gap_records_ = apart ? gap_records_ + beyond : 0;
   gap_from_us_ = apart && gap_records_ < kGapRecords ? std::optional(reach_us) : std::nullopt;
 }
