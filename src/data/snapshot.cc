@@ -1,0 +1,131 @@
+#include "data/snapshot.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace wrackline {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "fields are copied as they lie in memory");
+
+constexpr std::string_view kMagic = "WRKSTATE";
+constexpr size_t kTagBytes = 4;
+constexpr size_t kHeadBytes = 8 + 4 + 8 + 4;
+
+constexpr std::array<uint32_t, 256> make_crc_table() {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t crc = i;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82F63B78U : 0U);
+    table[i] = crc;
+  }
+  return table;
+}
+
+uint32_t crc_of(std::string_view bytes) {
+  static constexpr std::array<uint32_t, 256> kTable = make_crc_table();
+  uint32_t crc = ~0U;
+  for (const char byte : bytes) crc = (crc >> 8) ^ kTable[(crc ^ static_cast<uint8_t>(byte)) & 0xFF];
+  return ~crc;
+}
+
+std::unexpected<Error> damaged(std::string detail) {
+  return fail(ErrorCode::kData, "a snapshot of state cannot be read", std::move(detail),
+              "Restore from an older snapshot, or read the input again from the beginning.");
+}
+
+}  // namespace
+
+void SnapshotWriter::text(std::string_view value) {
+  u64(value.size());
+  bytes(value.data(), value.size());
+}
+
+void SnapshotWriter::section(std::string_view tag) {
+  WRACKLINE_CHECK(tag.size() == kTagBytes, "a section's tag has four letters");
+  bytes(tag.data(), tag.size());
+}
+
+std::string SnapshotWriter::finish() const {
+  SnapshotWriter head;
+  head.bytes(kMagic.data(), kMagic.size());
+  head.u32(kSnapshotVersion);
+  head.u64(payload_.size());
+  head.u32(crc_of(payload_));
+  return head.payload_ + payload_;
+}
+
+Result<SnapshotReader> SnapshotReader::open(std::string_view snapshot) {
+  if (snapshot.size() < kHeadBytes || !snapshot.starts_with(kMagic)) {
+    return damaged("It does not begin as a snapshot does.");
+  }
+  const std::string_view payload = snapshot.substr(kHeadBytes);
+  SnapshotReader head(snapshot.substr(kMagic.size(), kHeadBytes - kMagic.size()));
+  const uint32_t version = head.u32();
+  if (version != kSnapshotVersion) {
+    return damaged(
+        format("It has format version {}, and this program reads version {}.", version, kSnapshotVersion));
+  }
+  const uint64_t size = head.u64();
+  if (size != payload.size()) {
+    return damaged(format("It should have {} bytes after its head and has {}.", size, payload.size()));
+  }
+  if (head.u32() != crc_of(payload)) return damaged("Its checksum does not match.");
+  return SnapshotReader(payload);
+}
+
+std::string_view SnapshotReader::text() {
+  const size_t size = count(1);
+  const std::string_view value = rest_.substr(0, size);
+  rest_.remove_prefix(size);
+  return value;
+}
+
+void SnapshotReader::section(std::string_view tag) {
+  std::array<char, kTagBytes> found{};
+  bytes(found.data(), found.size());
+  if (!failed_ && std::string_view(found.data(), found.size()) != tag) {
+    refuse(format("section \"{}\" is missing", tag));
+  }
+  section_ = tag;
+}
+
+void SnapshotReader::bytes(void* to, size_t size) {
+  if (!failed_ && size > rest_.size()) refuse("it ends too early");
+  if (failed_) {
+    std::memset(to, 0, size);
+    return;
+  }
+  std::memcpy(to, rest_.data(), size);
+  rest_.remove_prefix(size);
+}
+
+size_t SnapshotReader::count(size_t item_bytes) {
+  const uint64_t items = u64();
+  if (items <= rest_.size() / item_bytes) return items;
+  refuse("a length is larger than what is left");
+  return 0;
+}
+
+void SnapshotReader::refuse(std::string what) {
+  if (failed_) return;
+  failed_ = true;
+  what_ = format("Byte {}, after section \"{}\": {}.", size_ - rest_.size(), section_, what);
+  rest_ = {};
+}
+
+Status SnapshotReader::status() const {
+  if (failed_) return damaged(what_);
+  return {};
+}
+
+Status SnapshotReader::finish() {
+  if (!rest_.empty()) refuse("bytes are left over");
+  return status();
+}
+
+}  // namespace wrackline

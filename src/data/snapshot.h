@@ -1,0 +1,84 @@
+// State as bytes and back: what every piece of operator state is saved with and restored from.
+//
+// Layout: magic (8 bytes), format version (u32), payload length (u64), CRC-32C of the payload (u32), payload.
+// Fields have a fixed width and lie in little-endian order; texts and lists have their length before them;
+// a section begins with a tag of its own, so that a reader that has lost its place says where.
+// Errors: the checksum is looked at before any field, so damage (cut off, flipped bits) is an error of
+// open().
+//         Beyond that the reader checks every length against what is left and never reads outside. A failed
+//         reader gives zeros and empty texts from then on: read a whole piece, then ask status() once.
+// Threads: one thread each.
+// Source:  CRC-32C: RFC 3720 appendix B.4.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace wrackline {
+
+inline constexpr uint32_t kSnapshotVersion = 1;
+
+class SnapshotWriter {
+ public:
+  void u8(uint8_t value) { bytes(&value, sizeof value); }
+  void u32(uint32_t value) { bytes(&value, sizeof value); }
+  void u64(uint64_t value) { bytes(&value, sizeof value); }
+  void i64(int64_t value) { bytes(&value, sizeof value); }
+  void f64(double value) { bytes(&value, sizeof value); }  // every bit, those of NaN too
+  void text(std::string_view value);
+  // Four letters: the reader must expect the same.
+  void section(std::string_view tag);
+  void bytes(const void* from, size_t size) { payload_.append(static_cast<const char*>(from), size); }
+
+  // Everything written so far, with its head.
+  std::string finish() const;
+
+ private:
+  std::string payload_;
+};
+
+class SnapshotReader {
+ public:
+  // Borrows the bytes. Errors: kData for bytes that are no snapshot, are damaged or of another version.
+  static Result<SnapshotReader> open(std::string_view snapshot);
+
+  uint8_t u8() { return number<uint8_t>(); }
+  uint32_t u32() { return number<uint32_t>(); }
+  uint64_t u64() { return number<uint64_t>(); }
+  int64_t i64() { return number<int64_t>(); }
+  double f64() { return number<double>(); }
+  std::string_view text();  // points into the snapshot
+  void section(std::string_view tag);
+  void bytes(void* to, size_t size);
+  // How many items follow, each of at least `item_bytes` > 0: more than could lie in the rest is an error.
+  size_t count(size_t item_bytes);
+
+  // The first call counts: what is wrong with the value read last.
+  void refuse(std::string what);
+  bool failed() const { return failed_; }
+  // Errors: kData, with the place in the payload.
+  Status status() const;
+  // status(), and nothing may be left.
+  Status finish();
+
+ private:
+  explicit SnapshotReader(std::string_view payload) : rest_(payload), size_(payload.size()) {}
+  template <class T>
+  T number() {
+    T value{};
+    bytes(&value, sizeof value);
+    return value;
+  }
+
+  std::string_view rest_;
+  size_t size_;
+  bool failed_ = false;
+  std::string what_;
+  std::string section_;
+};
+
+}  // namespace wrackline
