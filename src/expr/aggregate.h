@@ -34,6 +34,7 @@
 
 #include "base/error.h"
 #include "data/column.h"
+#include "data/snapshot.h"
 #include "data/types.h"
 #include "data/value.h"
 #include "expr/expr.h"
@@ -113,6 +114,12 @@ class Aggregate {
   // merged states do not fit the type; update() alone never leads there.
   virtual Status finish(StateRows states, std::span<const uint32_t> order, Column& out,
                         Arena& arena) const = 0;
+  // Writes a state, with everything that it keeps in an arena.
+  virtual void save(const std::byte* state, SnapshotWriter& out) const = 0;
+  // `state` becomes a state that cannot be told from the one that was saved by an aggregate of the same
+  // making; what it keeps goes into `arena`. What `state` held is forgotten. Errors: kData; the state is then
+  // of no use but to be restored again.
+  virtual Status restore(SnapshotReader& in, std::byte* state, Arena& arena) const = 0;
 };
 
 // count(*) has no argument. `argument` is the argument's type.

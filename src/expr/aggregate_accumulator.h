@@ -67,6 +67,14 @@ class Accumulator : public Aggregate {
     }
     return {};
   }
+  void save(const std::byte* from, SnapshotWriter& out) const override {
+    reinterpret_cast<const State*>(from)->save(out);
+  }
+  Status restore(SnapshotReader& in, std::byte* into, Arena& arena) const override {
+    state(into) = {};
+    state(into).restore(in, arena);
+    return in.status();
+  }
 
  private:
   static State& state(std::byte* bytes) { return *reinterpret_cast<State*>(bytes); }
@@ -85,6 +93,15 @@ class OfDistinct {
   struct State {
     DistinctSet<Input> seen;
     typename Law::State sum;
+
+    void save(SnapshotWriter& out) const {
+      seen.save(out);
+      sum.save(out);
+    }
+    void restore(SnapshotReader& in, Arena& arena) {
+      seen.restore(in, arena);
+      sum.restore(in, arena);
+    }
   };
 
   explicit OfDistinct(Law law) : law_(std::move(law)) {}

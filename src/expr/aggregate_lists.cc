@@ -102,6 +102,30 @@ class List : public Aggregate {
     return {};
   }
 
+  void save(const std::byte* from, SnapshotWriter& out) const override {
+    const State& state = *reinterpret_cast<const State*>(from);
+    out.u64(state.count);
+    const auto* element = address_in<const Element>(state.latest);
+    for (; element != nullptr; element = element->before) {
+      out.text(element->key());
+      out.text(element->text());
+    }
+  }
+  Status restore(SnapshotReader& in, std::byte* into, Arena& arena) const override {
+    State& state = *reinterpret_cast<State*>(into);
+    state = {};
+    // The latest comes first, and elements are added the earliest first.
+    std::vector<std::pair<std::string_view, std::string_view>> elements(in.count(2 * sizeof(uint64_t)));
+    for (auto& [key, text] : elements) {
+      key = in.text();
+      text = in.text();
+      if (key.size() < kPlaceBytes) in.refuse("a value of a list has no place");
+    }
+    WRACKLINE_TRY(in.status());
+    for (size_t i = elements.size(); i-- > 0;) add(state, elements[i].first, elements[i].second, arena);
+    return {};
+  }
+
  private:
   void append_key(std::string& key, const AggregateInput& input, uint32_t row) const {
     for (size_t i = 0; i < options_.order.size(); ++i) {

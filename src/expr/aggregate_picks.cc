@@ -42,6 +42,9 @@ struct ExtremeOf {
 struct VerdictOf {
   struct State {
     uint64_t met;  // bit 0: false, bit 1: true
+
+    void save(SnapshotWriter& out) const { out.u64(met); }
+    void restore(SnapshotReader& in, Arena&) { met = in.u64(); }
   };
   using Input = uint8_t;
   bool all = false;  // else: any
@@ -107,6 +110,22 @@ class EdgeOf : public Aggregate {
     out.resize(order.size());
     for (size_t i = 0; i < order.size(); ++i) set_kept(state(states.at(order[i])).kept, i, out, arena);
     return {};
+  }
+  void save(const std::byte* from, SnapshotWriter& out) const override {
+    const State& saved = *reinterpret_cast<const State*>(from);
+    out.i64(saved.place.event_us);
+    out.i64(saved.place.offset);
+    out.u32(saved.place.partition);
+    save_kept(saved.kept, out);
+  }
+  Status restore(SnapshotReader& in, std::byte* into, Arena& arena) const override {
+    State& restored = state(into);
+    restored.place.event_us = in.i64();
+    restored.place.offset = in.i64();
+    restored.place.partition = in.u32();
+    restored.place.unused = 0;
+    restore_kept(restored.kept, in, arena);
+    return in.status();
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "expr/decimal_sum.h"
 #include "expr/float_sum.h"
 #include "expr/ordering.h"
+#include "expr/state_values.h"
 
 namespace wrackline::expr {
 
@@ -38,6 +39,8 @@ struct IntegerSum {
   }
   bool is_empty() const { return (words[0] & 1) == 0; }
   __int128 sum() const { return raw() >> 1; }
+  void save(SnapshotWriter& out) const { out.bytes(words, sizeof words); }
+  void restore(SnapshotReader& in, Arena&) { in.bytes(words, sizeof words); }
 };
 
 // A sum and how many values it holds.
@@ -45,6 +48,15 @@ template <class Sum>
 struct Mean {
   Sum sum;
   uint64_t count;
+
+  void save(SnapshotWriter& out) const {
+    sum.save(out);
+    out.u64(count);
+  }
+  void restore(SnapshotReader& in, Arena& arena) {
+    sum.restore(in, arena);
+    count = in.u64();
+  }
 };
 
 struct IntervalSum {
@@ -82,6 +94,18 @@ struct IntervalSum {
     days += other.days;
     add_micros(other.micros_sum());
     count += other.count;
+  }
+  void save(SnapshotWriter& out) const {
+    out.i64(months);
+    out.i64(days);
+    out.bytes(micros, sizeof micros);
+    out.u64(count);
+  }
+  void restore(SnapshotReader& in, Arena&) {
+    months = in.i64();
+    days = in.i64();
+    in.bytes(micros, sizeof micros);
+    count = in.u64();
   }
 };
 
@@ -161,6 +185,18 @@ struct Kept<std::string_view> {
   }
 };
 
+// A value that is kept, or that there is none.
+template <class T>
+void save_kept(const Kept<T>& kept, SnapshotWriter& out) {
+  out.u8(kept.is_empty() ? 0 : 1);
+  if (!kept.is_empty()) save_value<T>(kept.get(), out);
+}
+template <class T>
+void restore_kept(Kept<T>& kept, SnapshotReader& in, Arena& arena) {
+  kept = {};
+  if (in.u8() != 0) kept.set(restore_value<T>(in), arena);
+}
+
 // The least (kSign -1) or greatest (kSign 1) value.
 template <class T, int kSign>
 struct Extreme {
@@ -172,6 +208,8 @@ struct Extreme {
   void merge(const Extreme& other, Arena& arena) {
     if (!other.kept.is_empty()) add(other.kept.get(), arena);
   }
+  void save(SnapshotWriter& out) const { save_kept(kept, out); }
+  void restore(SnapshotReader& in, Arena& arena) { restore_kept(kept, in, arena); }
 };
 
 }  // namespace wrackline::expr

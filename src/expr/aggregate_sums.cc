@@ -37,6 +37,13 @@ class Count : public Aggregate {
     for (size_t i = 0; i < order.size(); ++i) values[i] = count(states.at(order[i]));
     return {};
   }
+  void save(const std::byte* state, SnapshotWriter& out) const override {
+    out.i64(*reinterpret_cast<const int64_t*>(state));
+  }
+  Status restore(SnapshotReader& in, std::byte* state, Arena&) const override {
+    count(state) = in.i64();
+    return in.status();
+  }
 
  private:
   static int64_t& count(std::byte* state) { return *reinterpret_cast<int64_t*>(state); }
@@ -47,6 +54,9 @@ template <class T>
 struct CountOf {
   struct State {
     int64_t count;
+
+    void save(SnapshotWriter& out) const { out.i64(count); }
+    void restore(SnapshotReader& in, Arena&) { count = in.i64(); }
   };
   using Input = T;
 

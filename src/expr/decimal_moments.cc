@@ -191,4 +191,32 @@ std::optional<Decimal> DecimalMoments::spread(Spread wanted) const {
   return std::nullopt;
 }
 
+void DecimalMoments::save(SnapshotWriter& out) const {
+  out.u64(count_);
+  out.u8(flags_);
+  out.u8(scale_);
+  if ((flags_ & kWide) != 0) {
+    out.bytes(&wide(), sizeof(Wide));
+  } else {
+    out.bytes(words_, sizeof words_);
+  }
+}
+
+void DecimalMoments::restore(SnapshotReader& in, Arena& arena) {
+  count_ = in.u64();
+  const uint8_t flags = in.u8();
+  scale_ = in.u8();
+  if (scale_ > kScaleMax || flags > (kPresent | kWide | kLarge)) in.refuse("a sum has marks that no sum has");
+  if (in.failed()) {
+    *this = {};
+    return;
+  }
+  if ((flags & kWide) != 0) {
+    in.bytes(&make_wide(arena), sizeof(Wide));
+  } else {
+    in.bytes(words_, sizeof words_);
+  }
+  flags_ = flags;
+}
+
 }  // namespace wrackline::expr

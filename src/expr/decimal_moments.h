@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "data/column.h"
+#include "data/snapshot.h"
 #include "data/types.h"
 
 namespace wrackline::expr {
@@ -43,6 +44,10 @@ class DecimalMoments {
   // With PostgreSQL's digits: the quotient's scale by its select_div_scale, the root of the variance so
   // rounded. nullopt: its whole part has more than 38 digits. Requires: count() > 0, and > 1 for a sample.
   std::optional<Decimal> spread(Spread wanted) const;
+
+  // Writes the state, and becomes what was written, in an empty one.
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in, Arena& arena);
 
  private:
   static constexpr uint8_t kPresent = 1;

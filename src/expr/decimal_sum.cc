@@ -141,4 +141,33 @@ std::optional<Decimal> DecimalSum::result() const {
   return Decimal{sum, scale_};
 }
 
+void DecimalSum::save(SnapshotWriter& out) const {
+  out.u8(flags_);
+  out.u8(scale_);
+  if ((flags_ & kWide) != 0) {
+    out.bytes(wide()->words.data(), sizeof wide()->words);
+  } else {
+    out.bytes(words_, sizeof words_);
+  }
+}
+
+void DecimalSum::restore(SnapshotReader& in, Arena& arena) {
+  flags_ = in.u8();
+  scale_ = in.u8();
+  if (scale_ > kScaleMax || flags_ > (kPresent | kWide)) in.refuse("a sum has marks that no sum has");
+  if (in.failed()) {
+    *this = {};
+    return;
+  }
+  if ((flags_ & kWide) == 0) {
+    in.bytes(words_, sizeof words_);
+    return;
+  }
+  const uint8_t flags = flags_;
+  flags_ = 0;
+  Wide* const made = make_wide(arena);
+  in.bytes(made->words.data(), sizeof made->words);
+  flags_ = flags;
+}
+
 }  // namespace wrackline::expr

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "data/column.h"
+#include "data/snapshot.h"
 #include "data/types.h"
 
 namespace wrackline::expr {
@@ -35,6 +36,10 @@ class DecimalSum {
   bool is_empty() const { return flags_ == 0; }
   // nullopt: more than 38 digits.
   std::optional<Decimal> result() const;
+
+  // Writes the state, and becomes what was written, in an empty one.
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in, Arena& arena);
 
  private:
   static constexpr uint8_t kPresent = 1;

@@ -86,4 +86,24 @@ int64_t DistinctEstimate::estimate() const {
   return std::llround(kAlpha * kCount * kCount / z);
 }
 
+void DistinctEstimate::save(SnapshotWriter& out) const {
+  out.u8(registers_ != 0 ? 1 : 0);
+  if (registers_ != 0) {
+    out.bytes(registers(), kRegisters);
+  } else {
+    few_.save(out);
+  }
+}
+
+void DistinctEstimate::restore(SnapshotReader& in, Arena& arena) {
+  if (in.u8() == 0) return few_.restore(in, arena);
+  make_registers(arena);
+  in.bytes(registers(), kRegisters);
+  for (size_t i = 0; i < kRegisters; ++i) {
+    if (registers()[i] <= kRankMax) continue;
+    in.refuse("a register counts more zeros than a hash has bits");
+    registers()[i] = 0;
+  }
+}
+
 }  // namespace wrackline::expr

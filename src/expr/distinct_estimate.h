@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "data/column.h"
+#include "data/snapshot.h"
 #include "expr/distinct_set.h"
 
 namespace wrackline::expr {
@@ -24,6 +25,10 @@ class DistinctEstimate {
   void add(uint64_t hash, Arena& arena);
   void merge(const DistinctEstimate& other, Arena& arena);
   int64_t estimate() const;
+
+  // Writes the state, and becomes what was written, in an empty one.
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in, Arena& arena);
 
  private:
   void make_registers(Arena& arena);

@@ -87,6 +87,20 @@ class DistinctSet {
     }
   }
 
+  void save(SnapshotWriter& out) const {
+    out.u64(size());
+    for_each([&](const T& value) { save_value<T>(value, out); });
+  }
+  // Requires: empty.
+  void restore(SnapshotReader& in, Arena& arena) {
+    for (size_t left = in.count(1); left > 0; --left) {
+      const T value = restore_value<T>(in);
+      if (!in.failed() && meet(value, arena)) in.refuse("a distinct value stands there twice");
+      if (in.failed()) return;
+      insert(value, arena);
+    }
+  }
+
  private:
   static constexpr bool kWord = std::is_arithmetic_v<T>;
 

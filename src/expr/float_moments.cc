@@ -100,4 +100,26 @@ double FloatMoments::spread(Spread wanted) const {
   return to_double(root, !rest.is_zero() || root * root != quotient, (base - up) / 2);
 }
 
+void FloatMoments::save(SnapshotWriter& out) const {
+  out.u64(count_);
+  sum_.save(out);
+  high_.save(out);
+  low_.save(out);
+  out.u8(small_ != 0 ? 1 : 0);
+  if (small_ == 0) return;
+  address_in<const Small>(small_)->high.save(out);
+  address_in<const Small>(small_)->low.save(out);
+}
+
+void FloatMoments::restore(SnapshotReader& in, Arena& arena) {
+  count_ = in.u64();
+  sum_.restore(in, arena);
+  high_.restore(in, arena);
+  low_.restore(in, arena);
+  if (in.u8() == 0) return;
+  Small& small = make_small(arena);
+  small.high.restore(in, arena);
+  small.low.restore(in, arena);
+}
+
 }  // namespace wrackline::expr

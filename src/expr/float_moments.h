@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "data/column.h"
+#include "data/snapshot.h"
 #include "expr/decimal_moments.h"
 #include "expr/float_sum.h"
 
@@ -40,6 +41,10 @@ class FloatMoments {
   uint64_t count() const { return count_; }
   // NaN if a value was NaN or infinite, as in PostgreSQL. Requires: count() > 0, and > 1 for a sample.
   double spread(Spread wanted) const;
+
+  // Writes the state, and becomes what was written, in an empty one.
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in, Arena& arena);
 
  private:
   static constexpr double kSmallScale = 0x1p600;

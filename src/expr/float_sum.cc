@@ -289,4 +289,35 @@ double FloatSum::mean(uint64_t count) const {
   return quotient.rounded(53, kExponentMin);
 }
 
+void FloatSum::save(SnapshotWriter& out) const {
+  out.u8(flags_);
+  out.i64(exponent_);
+  if ((flags_ & kWide) != 0) {
+    out.bytes(wide()->words.data(), sizeof wide()->words);
+  } else {
+    out.bytes(words_, sizeof words_);
+  }
+}
+
+void FloatSum::restore(SnapshotReader& in, Arena& arena) {
+  flags_ = in.u8();
+  const int64_t exponent = in.i64();
+  exponent_ = static_cast<int32_t>(exponent);
+  if (exponent < -2048 || exponent > 2048 || (flags_ & (kWide | kWindow)) == (kWide | kWindow))
+    in.refuse("a sum has marks that no sum has");
+  if (in.failed()) {
+    *this = {};
+    return;
+  }
+  if ((flags_ & kWide) == 0) {
+    in.bytes(words_, sizeof words_);
+    return;
+  }
+  const uint8_t flags = flags_;
+  flags_ = 0;
+  Wide* const made = make_wide(arena);
+  in.bytes(made->words.data(), sizeof made->words);
+  flags_ = flags;
+}
+
 }  // namespace wrackline::expr

@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "data/column.h"
+#include "data/snapshot.h"
 
 namespace wrackline::expr {
 
@@ -68,6 +69,10 @@ class FloatSum {
     bool negative = false;
   };
   Exact exact() const;
+
+  // Writes the state, and becomes what was written, in an empty one.
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in, Arena& arena);
 
  private:
   // flags_

@@ -117,4 +117,32 @@ double PercentileSketch::percentile(const Decimal& fraction, bool whole) const {
   return greatest_;
 }
 
+void PercentileSketch::save(SnapshotWriter& out) const {
+  out.u64(count_);
+  out.f64(least_);
+  out.f64(greatest_);
+  out.u64(used_);
+  const auto* places = address_in<const uint64_t>(table_);
+  for (size_t i = 0; table_ != 0 && i < capacity(); ++i) {
+    if (places[i] != 0) out.u64(places[i]);
+  }
+}
+
+void PercentileSketch::restore(SnapshotReader& in, Arena& arena) {
+  count_ = in.u64();
+  least_ = in.f64();
+  greatest_ = in.f64();
+  uint64_t total = 0;
+  for (size_t left = in.count(sizeof(uint64_t)); left > 0; --left) {
+    const uint64_t place = in.u64();
+    total += place & kCountMask;
+    if (place >> kCountBits == 0 || total > kCountMask) {
+      in.refuse("a bucket of a percentile cannot be");
+      break;
+    }
+    add_to_bucket(static_cast<uint32_t>(place >> kCountBits), place & kCountMask, arena);
+  }
+  if (total != count_) in.refuse("the buckets of a percentile do not add up");
+}
+
 }  // namespace wrackline::expr

@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "data/column.h"
+#include "data/snapshot.h"
 #include "data/types.h"
 
 namespace wrackline::expr {
@@ -31,6 +32,10 @@ class PercentileSketch {
   // The value of rank ceil(fraction * count), at least 1. `whole`: all values are whole numbers.
   // Requires: not empty; fraction from 0 to 1 with at most 18 digits after the point.
   double percentile(const Decimal& fraction, bool whole) const;
+
+  // Writes the state, and becomes what was written, in an empty one.
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in, Arena& arena);
 
  private:
   // A place holds a bucket (20 bits, never 0) and its count (44 bits).
