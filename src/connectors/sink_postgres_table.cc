@@ -62,10 +62,11 @@ std::unexpected<Error> PostgresTable::misfit(const postgres::Connection& connect
 
 Status PostgresTable::find_schema(postgres::Connection& connection) {
   const bool given = !schema_.empty();
-  Result<std::vector<Row>> rows =
+  const Result<std::vector<Row>> rows =
       given ? connection.query("SELECT nspname FROM pg_namespace WHERE nspname = $1", std::array{schema_})
             : connection.query("SELECT current_schema()");
-  WRACKLINE_ASSIGN(const std::vector<Row> found, std::move(rows));
+  if (!rows) return fail(rows.error());
+  const std::vector<Row>& found = *rows;
   if (!found.empty() && found[0][0]) {
     schema_ = *found[0][0];
     return {};
