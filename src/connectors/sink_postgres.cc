@@ -36,7 +36,7 @@ constexpr std::string_view kDivisionByZero = "22012";
 constexpr size_t kChunkRows = 50'000;
 constexpr size_t kChunkBytes = size_t{16} << 20;
 constexpr size_t kNameBytesMax = 58;  // with _rows behind it, what PostgreSQL keeps of a name
-constexpr int kSendsMax = 5;          // of one tick, each over a connection made anew
+constexpr int kSendsMax = 20;         // of one tick, each over a connection made anew
 constexpr auto kFirstWait = std::chrono::milliseconds(50);
 constexpr auto kLongestWait = std::chrono::milliseconds(1000);
 

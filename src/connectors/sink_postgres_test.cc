@@ -374,7 +374,7 @@ TEST_F(PostgresSinkTest, LostConnectionsAreMadeAgain) {
       server_->query(
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'wrackline' "
           "AND pid <> pg_backend_pid() AND query LIKE '%_wrackline_sinks%' OR query = 'COMMIT'");
-      std::this_thread::sleep_for(std::chrono::milliseconds(15));
+      std::this_thread::sleep_for(std::chrono::milliseconds(40));
     }
   });
   constexpr int64_t kTicks = 600;
@@ -419,7 +419,7 @@ TEST_F(PostgresSinkTest, AServerThatStaysAwayEndsTheRun) {
   ASSERT_TRUE(sink->open(kClicks, "clicks_per_minute", 1).has_value());
   write(*sink, Changes().click(0, "/a", 100));
   commit(*sink);
-  server_->kill();
+  server_->kill(SIGQUIT);  // takes its processes along; after a SIGKILL ours may live long enough to commit
   write(*sink, Changes().click(0, "/a", 105, RowOp::kUpdate, 2));
   const Status status = sink->commit();
   EXPECT_TRUE(sink->close(false).has_value());

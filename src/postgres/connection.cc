@@ -176,7 +176,9 @@ Result<Connection> Connection::open(const std::string& url) {
                 said, connect_hint(said));
   }
   PQsetNoticeProcessor(handle.connection, [](void*, const char*) {}, nullptr);  // a library does not print
-  WRACKLINE_TRY(made.exec("SET synchronous_commit = on; SET TimeZone = 'UTC'"));
+  // A process that was stopped in the middle of a transaction must not hold its locks for ever.
+  WRACKLINE_TRY(made.exec(
+      "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '60s'; SET TimeZone = 'UTC'"));
   return made;
 }
 

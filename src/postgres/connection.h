@@ -6,8 +6,9 @@
 //          cannot be read, a database or role that is not there, a statement that does not fit the schema),
 //          kData (a value that PostgreSQL cannot hold). The message names host and database, never the
 //          password; the detail is what the server said.
-// Session: UTF-8, UTC, synchronous_commit on whatever the database's default: a commit that was answered is
-//          on the server's disk.
+// Session: UTF-8, UTC; synchronous_commit is on whatever the database's default, so a commit that was
+// answered
+//          is on the server's disk; a transaction that its client leaves open is ended after 60 s.
 // Tested with libpq and PostgreSQL 15.
 #pragma once
 

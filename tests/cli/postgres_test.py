@@ -123,7 +123,7 @@ class Postgres(CommandTest):
                 _server.start()
                 out, err = process.communicate(timeout=60)
                 if process.returncode != 0:  # it was killed before it had begun
-                    self.assert_says(err.decode(), "PostgreSQL server" if b"cannot connect" in err else "connection", "hint:")
+                    self.assert_says(err.decode(), "connect", "hint:")
                     continue
                 self.assertTrue(json.loads(out)["balanced"])
                 self.assertEqual(self.totals(), [["105", "2"]])
@@ -133,14 +133,44 @@ class Postgres(CommandTest):
         self.assertEqual(self.totals(), [["105", "2"]])
         self.assert_what_was_seen(seen)
 
-    def test_an_older_run_that_wakes_up_is_refused(self):
-        """The zombie of the same state directory: stopped in the middle, it finds a newer generation in the database."""
+    def test_an_older_run_is_refused_when_it_opens(self):
         self.write("job.sql", self.two_totals())
         self.run_command("run", "job.sql")
         _server.query("UPDATE _wrackline_sinks SET generation = 9")
         said = self.run_command("run", "job.sql", code=1).err
         self.assert_says(said, 'table "results"', "generation 9", "this run is generation 2", "--state")
         self.assertEqual(self.totals(), [["105", "2"]])
+
+    def test_a_run_that_was_stopped_and_overtaken_is_fenced(self):
+        """A real zombie: SIGSTOP in the middle, a newer run finishes, SIGCONT."""
+        self.write("job.sql", self.two_totals())
+        for _ in range(3):
+            self.run_command("run", "job.sql", "--state", "newer.state")
+        _server.query("DROP VIEW results; DROP TABLE results_rows, _wrackline_sinks")
+        self.write("clicks.jsonl", self.click_lines(100) + self.click_lines(1, 180, page="/noise"))
+        zombie = self.start("--follow")
+        try:
+            until = time.monotonic() + 60
+            while time.monotonic() < until and self.published() != [["100"]]:
+                time.sleep(0.01)
+            zombie.send_signal(signal.SIGSTOP)
+            self.assertIsNone(zombie.poll(), "it was over before it could be stopped")
+            self.two_totals()  # five more are appended
+            self.run_command("run", "job.sql", "--state", "newer.state")
+            self.assertEqual(_server.query("SELECT clicks, _generation FROM results"), [["105", "4"]])
+        finally:
+            zombie.send_signal(signal.SIGCONT)
+            _, err = zombie.communicate(timeout=60)
+        self.assertEqual(zombie.returncode, 1)
+        self.assert_says(err.decode(), "generation 1 is fenced", "newer run has taken over", '"results"')
+        self.assertEqual(_server.query("SELECT clicks, _generation FROM results"), [["105", "4"]])
+        self.assertEqual(_server.query("SELECT generation, status FROM _wrackline_sinks"), [["4", "finished"]])
+
+    def published(self):
+        try:
+            return _server.query("SELECT sum(clicks) FROM results")
+        except RuntimeError:  # no table yet
+            return None
 
     def test_every_mode(self):
         for mode, view in (("upsert", {"allowed_lateness": "1 h"}), ("changelog", {"allowed_lateness": "1 h"}), ("append", {})):
