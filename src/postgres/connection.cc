@@ -122,7 +122,8 @@ std::unexpected<Error> Connection::Handle::failure(const PGresult* answer, std::
   sqlstate = state == nullptr ? "" : state;
   // 57P01 to 57P03: the server is going down, has crashed, or is not up yet.
   lost = PQstatus(connection) == CONNECTION_BAD || sqlstate.starts_with("57P0") ||
-         sqlstate.starts_with(kConnectionGone) || answer == nullptr;
+         sqlstate.starts_with(kConnectionGone) || answer == nullptr ||
+         sqlstate.empty();  // not from the server: sending or reading failed
   const std::string whole =
       one_line(answer == nullptr ? PQerrorMessage(connection) : PQresultErrorMessage(answer));
   if (lost) {
@@ -273,7 +274,10 @@ Status Connection::pipeline(std::span<const Step> steps) {
   if (PQpipelineSync(connection) != 1) return handle_->failure(nullptr, "a transaction");
   Status status = handle_->collect(steps.size());
   if (handle_->lost) return status;
-  WRACKLINE_CHECK(PQexitPipelineMode(connection) == 1, one_line(PQerrorMessage(connection)));
+  if (PQexitPipelineMode(connection) != 1) {  // answers are missing that will not come
+    Error gone = handle_->failure(nullptr, "a transaction").error();
+    return status ? Status(fail(std::move(gone))) : status;
+  }
   handle_->roll_back();
   return status;
 }
