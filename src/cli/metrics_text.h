@@ -1,7 +1,7 @@
 // The figures of a running job in Prometheus' text format, for a file that its node exporter reads
 // (--collector.textfile) or a web server hands out.
 //
-// Source: https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4.
+// Source: Prometheus documentation, "Exposition formats", text format 0.0.4.
 #pragma once
 
 #include <string>

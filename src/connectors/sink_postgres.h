@@ -25,7 +25,7 @@
 // Cost:    one round trip a tick: all statements are sent before the first answer is read; rows go as one
 //          array a column.
 // Memory:  the rows of one tick, encoded.
-// Source:  docs/decisions/0013-postgresql-sink.md.
+// Source:  docs/decisions/0015-postgresql-sink.md.
 #pragma once
 
 #include <memory>

@@ -101,9 +101,9 @@ std::optional<int64_t> delay_for_target(const DelayHistogram& disorder, double t
   if (allowed < 0) return std::nullopt;
   const auto late = static_cast<uint64_t>(static_cast<double>(allowed) * design_effect);
   if (late >= count) return 0;
-  int64_t delay = saturating_add(disorder.rank_upper(count - late), 1);
-  if (split) delay = std::min(delay, *split);
-  return std::max<int64_t>(delay, 0);
+  int64_t delay_us = saturating_add(disorder.rank_upper(count - late), 1);
+  if (split) delay_us = std::min(delay_us, *split);
+  return std::max<int64_t>(delay_us, 0);
 }
 
 int64_t DelayFollower::next(int64_t current_us, std::optional<int64_t> target_us, int64_t interval_us) {

@@ -259,7 +259,8 @@ std::string length_of(const WindowLength& length) {
 std::string window_in_words(const ViewSpec& view) {
   if (view.session) {
     std::string text = format("sessions, ended by a gap of {}", span_of(view.session->gap));
-    if (view.session->max_length) text += format(", at most {} long", span_of(*view.session->max_length));
+    if (view.session->max_length)
+      text += format(", cut at every multiple of {} since 1970", span_of(*view.session->max_length));
     return text;
   }
   const WindowPlan::Options& windows = view.windows;
