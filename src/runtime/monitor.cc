@@ -260,23 +260,36 @@ void Monitor::feed(const RecordTimes& times, size_t begin, size_t end, Duration 
     if (times.usable[row] == 0 || progress_us == kMicrosMin) continue;
     const int64_t event_us = times.event_us[row];
     const int64_t arrival_us = times.arrival_us[row];
-    if (arrival_us >= block_end_us_ || arrival_us < block_start_us_) [[unlikely]]
-      move_clock(arrival_us, names);
     const size_t partition = std::min<size_t>(times.partition(row), kSlots);
-    if (!slots_[partition]) [[unlikely]]
-      slots_[partition] = std::make_unique<Slot>(plan_.options);
-    Slot& slot = *slots_[partition];
+    const bool moves_clock = arrival_us >= block_end_us_ || arrival_us < block_start_us_;
+    if (moves_clock || partition != run_partition_) [[unlikely]] {
+      end_run();
+      run_partition_ = partition;
+      if (moves_clock) move_clock(arrival_us, names);
+    }
     // Late is what W >= end says.
     const int64_t closes_us = slices ? end_of(event_us) : saturating_add(event_us, after_us);
-    const int64_t behind = saturating_subtract(progress_us, closes_us);
-    slot.disorder.add(behind);
-    slot.delay.add(saturating_subtract(arrival_us, event_us));
-    const int64_t late = behind >= delay_us_ ? 1 : 0;
-    slot.late += late;
-    late_ += late;
-    ++records_;
+    run_disorder_.push_back(saturating_subtract(progress_us, closes_us));
+    run_delay_.push_back(saturating_subtract(arrival_us, event_us));
     newest_us_ = std::max(newest_us_, arrival_us);
   }
+  end_run();
+}
+
+// Takes in the rows of one partition that stand together, all at once: the histograms are quicker that way.
+void Monitor::end_run() {
+  if (run_disorder_.empty()) return;
+  if (!slots_[run_partition_]) slots_[run_partition_] = std::make_unique<Slot>(plan_.options);
+  Slot& slot = *slots_[run_partition_];
+  slot.disorder.add(run_disorder_);
+  slot.delay.add(run_delay_);
+  int64_t late = 0;
+  for (const int64_t behind_us : run_disorder_) late += behind_us >= delay_us_ ? 1 : 0;
+  slot.late += late;
+  late_ += late;
+  records_ += static_cast<int64_t>(run_disorder_.size());
+  run_disorder_.clear();
+  run_delay_.clear();
 }
 
 void Monitor::finish(const std::vector<std::string>& names) {

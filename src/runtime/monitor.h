@@ -152,11 +152,15 @@ class Monitor {
   void follow(double effect, std::optional<int64_t> now);
   void add_completeness(MonitorReport& report) const;
   int64_t end_of(int64_t event_us);
+  void end_run();
   int64_t records_needed() const;
   const DelayHistogram& delays() const;
 
   std::string source_;
   MonitorPlan plan_;
+  size_t run_partition_ = 0;  // of the rows that stand together
+  std::vector<int64_t> run_disorder_;
+  std::vector<int64_t> run_delay_;
   std::vector<std::unique_ptr<Slot>> slots_;  // by partition, the rest of them in the last; null: none yet
   std::unique_ptr<Slot> all_;
   disorder::DelayFollower follower_;
