@@ -110,6 +110,8 @@ int run(const RunCommand& command) {
   };
   if (alarm_command) {
     options.on_alarm = [&](const runtime::MonitorAlarm& alarm) {
+      // Advice to wait less wakes nobody.
+      if (alarm.kind == runtime::MonitorAlarm::Kind::kOverProvisioned) return;
       tell_failures();
       const Status started = alarm_command->start(runtime::alarm_json(alarm) + "\n");
       if (!started) notice("alarm command: " + started.error().to_string());

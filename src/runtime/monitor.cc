@@ -167,7 +167,8 @@ std::string monitor_text(const MonitorReport& report) {
   text += format(", watermark_delay is {}{}", span_text(report.delay_us), report.automatic ? " (auto)" : "");
   if (report.delay_changes > 0) text += format(" after {} changes", with_thousands(report.delay_changes));
   text +=
-      format("; {} intervals, {} alarms", with_thousands(report.intervals), with_thousands(report.alarms));
+      format("; {} interval{}, {} alarm{}", with_thousands(report.intervals),
+             report.intervals == 1 ? "" : "s", with_thousands(report.alarms), report.alarms == 1 ? "" : "s");
   if (report.advices > 0) text += format(", {} times advice to wait less", with_thousands(report.advices));
   return text + "\n";
 }
@@ -394,12 +395,19 @@ const DelayHistogram& Monitor::delays() const {
 }
 
 // Over the hour up to now, the interval at hand included: an offline mode that begins must not be followed.
+// Where the offline mode begins. What most records of the newest interval are beyond is no offline mode but a
+// transport that has become slower: the older records beside it make two modes of what is one after the
+// other.
 void Monitor::find_split(double effect) {
   DelayHistogram seen = delay_hour_.total();
   seen.merge(all_->delay);
   const auto split =
       disorder::find_mode_split(disorder::BucketTable(seen), {.resolution = 1, .design_effect = effect});
   report_.split_us = split ? std::optional(split->split) : std::nullopt;
+  if (!split) return;
+  const uint64_t now = all_->delay.count();
+  const bool is_full = 2 * now * std::max<size_t>(1, delay_hour_.slices()) >= delay_hour_.total().count();
+  if (is_full && 2 * all_->delay.count_at_least(split->split) > now) report_.split_us.reset();
 }
 
 // Whether the late records of the interval stand apart from the others, as those of an offline mode do: few
