@@ -476,4 +476,78 @@ Status AlignedAggregate::publish_early(const TickContext& tick) {
   return {};
 }
 
+// ---- Snapshots
+
+namespace {
+
+void save_windows(const std::map<int64_t, Window>& windows, SnapshotWriter& out) {
+  out.u64(windows.size());
+  for (const auto& [at, window] : windows) {
+    out.i64(at);
+    out.i64(window.start.micros());
+    out.i64(window.end.micros());
+  }
+}
+
+void restore_windows(std::map<int64_t, Window>& windows, SnapshotReader& in) {
+  windows.clear();
+  for (size_t left = in.count(3 * sizeof(int64_t)); left > 0; --left) {
+    const int64_t at = in.i64();
+    const EventTime start(in.i64());
+    windows[at] = Window{start, EventTime(in.i64())};
+  }
+}
+
+void save_statistics(const ViewStatistics& statistics, SnapshotWriter& out) {
+  for (const int64_t count :
+       {statistics.windows_closed, statistics.versions, statistics.corrections, statistics.retractions,
+        statistics.early, statistics.behind_watermark, statistics.pairs_missed}) {
+    out.i64(count);
+  }
+}
+
+void restore_statistics(ViewStatistics& statistics, SnapshotReader& in) {
+  for (int64_t* count :
+       {&statistics.windows_closed, &statistics.versions, &statistics.corrections, &statistics.retractions,
+        &statistics.early, &statistics.behind_watermark, &statistics.pairs_missed}) {
+    *count = in.i64();
+  }
+}
+
+}  // namespace
+
+Status AlignedAggregate::save(SnapshotWriter& out) const {
+  WRACKLINE_CHECK(corrected_.empty(), "a snapshot is taken between ticks");
+  out.section("algn");
+  out.u64(shards_.size());
+  intake_.balance().save(out);
+  save_statistics(statistics_, out);
+  save_windows(slices_, out);
+  save_windows(retained_, out);
+  out.i64(watermark_us_);
+  out.i64(closed_before_us_);
+  out.i64(early_mark_);
+  for (const auto& shard : shards_) shard->save(out);
+  return {};
+}
+
+Status AlignedAggregate::restore(SnapshotReader& in) {
+  in.section("algn");
+  const uint64_t shards = in.u64();
+  WRACKLINE_TRY(in.status());
+  if (shards != shards_.size()) {
+    return fail(ErrorCode::kInvalid, "the state was saved with another number of threads", {},
+                "Start with the number of threads that the state was saved with.");
+  }
+  intake_.balance().restore(in);
+  restore_statistics(statistics_, in);
+  restore_windows(slices_, in);
+  restore_windows(retained_, in);
+  watermark_us_ = in.i64();
+  closed_before_us_ = in.i64();
+  early_mark_ = in.i64();
+  for (const auto& shard : shards_) WRACKLINE_TRY(shard->restore(in));
+  return in.status();
+}
+
 }  // namespace wrackline

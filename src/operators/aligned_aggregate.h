@@ -41,6 +41,10 @@ class AlignedAggregate : public ViewOperator {
   Status advance(int64_t watermark_us) override { return close_until(watermark_us); }
   Status finish_tick(const TickContext& tick) override;
 
+  Status save(SnapshotWriter& out) const override;
+  // The number of shards (ViewOptions::threads) must be the one that was saved.
+  Status restore(SnapshotReader& in) override;
+
   const Balance& balance() const override { return intake_.balance(); }
   const ViewStatistics& statistics() const override { return statistics_; }
   size_t live_windows() const override { return slices_.size() + retained_.size(); }

@@ -466,4 +466,90 @@ size_t AlignedShard::state_bytes() const {
   return bytes;
 }
 
+// ---- Snapshots
+
+void AlignedShard::save(SnapshotWriter& out) const {
+  out.section("shrd");
+  for (const Tables* tables : {&slices_, &windows_, &back_}) save_tables(*tables, out);
+  out.u8(front_ ? 1 : 0);
+  if (front_) save_table(*front_, out);
+  out.i64(front_begin_us_);
+  out.i64(front_end_us_);
+}
+
+Status AlignedShard::restore(SnapshotReader& in) {
+  in.section("shrd");
+  for (Tables* tables : {&slices_, &windows_, &back_}) WRACKLINE_TRY(restore_tables(in, *tables));
+  if (in.u8() != 0) {
+    front_ = new_table();
+    WRACKLINE_TRY(restore_table(in, *front_));
+  }
+  front_begin_us_ = in.i64();
+  front_end_us_ = in.i64();
+  if (!front_ && front_end_us_ != kMicrosMin) in.refuse("a merge of slices is missing");
+  return in.status();
+}
+
+void AlignedShard::save_tables(const Tables& tables, SnapshotWriter& out) const {
+  out.u64(tables.size());
+  for (const auto& [at, table] : tables) {
+    out.i64(at);
+    save_table(*table, out);
+  }
+}
+
+Status AlignedShard::restore_tables(SnapshotReader& in, Tables& tables) {
+  tables.clear();
+  for (size_t left = in.count(sizeof(int64_t)); left > 0; --left) {
+    std::unique_ptr<Table>& table = tables[in.i64()];
+    if (table) in.refuse("two tables have the same time");
+    WRACKLINE_TRY(in.status());
+    table = new_table();
+    WRACKLINE_TRY(restore_table(in, *table));
+  }
+  return in.status();
+}
+
+void AlignedShard::save_table(const Table& table, SnapshotWriter& out) const {
+  grouping_.save(table.groups, out);
+  out.u64(table.touched.size());
+  for (const uint32_t group : table.touched) out.u32(group);
+  out.u8(table.old_rows.empty() ? 0 : 1);
+  const size_t stride = table.groups.stride();
+  const size_t states_at = stride - grouping_.state_bytes();
+  for (size_t at = 0; at < table.old_rows.size(); at += stride) {
+    grouping_.save(table.old_rows.data() + at + states_at, out);
+  }
+}
+
+Status AlignedShard::restore_table(SnapshotReader& in, Table& table) const {
+  WRACKLINE_TRY(grouping_.restore(in, table.groups));
+  table.touched.resize(in.count(sizeof(uint32_t)));
+  size_t marked = 0;
+  for (size_t group = 0; group < table.groups.size(); ++group) marked += table.groups.mark(group) != 0;
+  if (marked != table.touched.size()) in.refuse("changed groups are missing");
+  for (size_t i = 0; i < table.touched.size(); ++i) {
+    const uint32_t group = table.touched[i] = in.u32();
+    if (!in.failed() && (group >= table.groups.size() || table.groups.mark(group) != i + 1)) {
+      in.refuse("a changed group is not marked");
+    }
+  }
+  if (in.u8() == 0) return in.status();
+  return restore_old_rows(in, table);
+}
+
+// Keys and versions stand in the table still; what was published is in the states.
+Status AlignedShard::restore_old_rows(SnapshotReader& in, Table& table) const {
+  WRACKLINE_TRY(in.status());
+  const size_t stride = table.groups.stride();
+  const size_t states_at = stride - grouping_.state_bytes();
+  table.old_rows.assign(table.touched.size() * stride, std::byte{});
+  for (size_t i = 0; i < table.touched.size(); ++i) {
+    std::byte* old_row = table.old_rows.data() + i * stride;
+    std::memcpy(old_row, table.groups.row(table.touched[i]), states_at);
+    WRACKLINE_TRY(grouping_.restore(in, old_row + states_at, table.groups.arena()));
+  }
+  return in.status();
+}
+
 }  // namespace wrackline

@@ -62,9 +62,13 @@ class AlignedShard {
   void release_slice(int64_t start_us);
   void release_window(int64_t end_us);
   size_t state_bytes() const;
+  // Between two ticks. The running merges are saved as they are. Errors of restore(): kData.
+  void save(SnapshotWriter& out) const;
+  Status restore(SnapshotReader& in);
 
  private:
   struct Table;
+  using Tables = std::map<int64_t, std::unique_ptr<Table>>;
   enum class Moment : uint8_t { kFirst, kCorrection, kEarly };
 
   std::unique_ptr<Table> new_table();
@@ -86,6 +90,11 @@ class AlignedShard {
   Status project(Table& table, const Window& window, std::span<const uint32_t> order, bool old,
                  ChangeBatch& changes, std::vector<uint32_t>& kept);
   void clear_touched(Table& table);
+  void save_table(const Table& table, SnapshotWriter& out) const;
+  Status restore_table(SnapshotReader& in, Table& table) const;
+  Status restore_old_rows(SnapshotReader& in, Table& table) const;
+  void save_tables(const Tables& tables, SnapshotWriter& out) const;
+  Status restore_tables(SnapshotReader& in, Tables& tables);
   bool needs_old_rows() const { return options_.wants_retractions || options_.having != nullptr; }
 
   const ViewOptions& options_;

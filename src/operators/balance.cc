@@ -31,4 +31,30 @@ bool Balance::balanced() const {
                      [](const FateCounts& counts) { return counts.balanced(); });
 }
 
+void Balance::save(SnapshotWriter& out) const {
+  out.section("fate");
+  out.u64(counts_.size());
+  for (const FateCounts& counts : counts_) {
+    for (const int64_t count : {counts.read, counts.accepted, counts.accepted_partially, counts.ledgered,
+                                counts.duplicate, counts.filtered, counts.held, counts.corrected}) {
+      out.i64(count);
+    }
+    for (const int64_t count : counts.dropped) out.i64(count);
+    for (const int64_t count : counts.ledgered_by_reason) out.i64(count);
+  }
+}
+
+void Balance::restore(SnapshotReader& in) {
+  in.section("fate");
+  counts_.assign(in.count((8 + 2 * kReasonCount) * sizeof(int64_t)), {});
+  for (FateCounts& counts : counts_) {
+    for (int64_t* count : {&counts.read, &counts.accepted, &counts.accepted_partially, &counts.ledgered,
+                           &counts.duplicate, &counts.filtered, &counts.held, &counts.corrected}) {
+      *count = in.i64();
+    }
+    for (int64_t& count : counts.dropped) count = in.i64();
+    for (int64_t& count : counts.ledgered_by_reason) count = in.i64();
+  }
+}
+
 }  // namespace wrackline

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/batch.h"
+#include "data/snapshot.h"
 #include "wrackline/watermark_tracker.h"
 
 namespace wrackline {
@@ -48,6 +49,8 @@ class Balance {
   const std::vector<FateCounts>& by_partition() const { return counts_; }
   FateCounts total() const;
   bool balanced() const;
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in);
 
  private:
   std::vector<FateCounts> counts_;

@@ -26,6 +26,27 @@ void Grouping::merge(std::byte* into, const std::byte* from, Arena& arena) const
   }
 }
 
+void Grouping::save(const std::byte* states, SnapshotWriter& out) const {
+  for (size_t i = 0; i < calls_.size(); ++i) calls_[i].aggregate->save(states + offsets_[i], out);
+}
+
+Status Grouping::restore(SnapshotReader& in, std::byte* states, Arena& arena) const {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    WRACKLINE_TRY(calls_[i].aggregate->restore(in, states + offsets_[i], arena));
+  }
+  return {};
+}
+
+void Grouping::save(const state::GroupTable& table, SnapshotWriter& out) const {
+  table.save(out, [this](const std::byte* states, SnapshotWriter& to) { save(states, to); });
+}
+
+Status Grouping::restore(SnapshotReader& in, state::GroupTable& table) const {
+  return table.restore(in, [this](SnapshotReader& from, std::byte* states, Arena& arena) {
+    return restore(from, states, arena);
+  });
+}
+
 std::span<const uint32_t> GroupWriter::find(state::GroupTable& table, const InputColumns& columns,
                                             std::span<const uint32_t> rows) {
   grouping_.codec().encode(columns.keys, rows, encoded_);

@@ -31,6 +31,13 @@ class Grouping {
   // Adds all states of one group to those of another; what they point to is copied into `arena`.
   void merge(std::byte* into, const std::byte* from, Arena& arena) const;
 
+  // All states of one group in a snapshot, and back.
+  void save(const std::byte* states, SnapshotWriter& out) const;
+  Status restore(SnapshotReader& in, std::byte* states, Arena& arena) const;
+  // A table of such groups.
+  void save(const state::GroupTable& table, SnapshotWriter& out) const;
+  Status restore(SnapshotReader& in, state::GroupTable& table) const;
+
  private:
   const std::vector<ViewOptions::Call>& calls_;
   state::KeyCodec codec_;

@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "data/batch.h"
+#include "data/snapshot.h"
 #include "expr/aggregate.h"
 #include "expr/expr.h"
 #include "ledger/ledger.h"
@@ -113,10 +114,25 @@ class ViewOperator {
   // Publishes the tick's corrections and early versions, and frees sealed windows.
   virtual Status finish_tick(const TickContext& tick) = 0;
 
+  // Everything that the next records depend on, between two ticks. An operator of the same options that is
+  // restored from it goes on as this one would. Errors: kUnsupported where windows of the kind cannot be
+  // saved.
+  virtual Status save(SnapshotWriter&) const { return cannot_be_saved(); }
+  // Requires: a new operator. Errors: kData for a damaged snapshot, kInvalid for one of another job; the
+  // operator is then of no use.
+  virtual Status restore(SnapshotReader&) { return cannot_be_saved(); }
+
   virtual const Balance& balance() const = 0;
   virtual const ViewStatistics& statistics() const = 0;
   virtual size_t live_windows() const = 0;
   virtual size_t state_bytes() const = 0;
+
+ private:
+  static Status cannot_be_saved() {
+    return fail(ErrorCode::kUnsupported, "the state of this kind of windows cannot be saved",
+                "Snapshots hold tumbling, hopping and cumulative windows.",
+                "Read the input again from the beginning.");
+  }
 };
 
 }  // namespace wrackline

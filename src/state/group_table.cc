@@ -268,6 +268,51 @@ size_t GroupTable::bytes() const {
   return capacity_ * stride_ + index_.capacity() * sizeof(uint32_t) + arena_.bytes();
 }
 
+void GroupTable::save(SnapshotWriter& out, const SaveStates& save_states) const {
+  out.section("grps");
+  out.u64(size_);
+  out.u32(has_null_group_ ? null_group_ : kNoGroup);
+  for (size_t group = 0; group < size_; ++group) {
+    if (shape_ == KeyShape::kInteger && !is_null_key(group)) out.i64(integer_key(group));
+    if (shape_ == KeyShape::kBytes && !is_null_key(group)) out.text(bytes_key(group));
+    out.bytes(row(group) + version_at_, 2 * sizeof(uint32_t));
+    save_states(row(group) + states_at_, out);
+  }
+}
+
+Status GroupTable::restore(SnapshotReader& in, const RestoreStates& restore_states) {
+  clear();
+  Status status = restore_groups(in, restore_states);
+  if (!status) clear();
+  return status;
+}
+
+Status GroupTable::restore_groups(SnapshotReader& in, const RestoreStates& restore_states) {
+  in.section("grps");
+  const size_t groups = in.count(2 * sizeof(uint32_t));
+  const uint32_t null_at = in.u32();
+  for (uint32_t group = 0; group < groups; ++group) {
+    if (!restore_key(in, group, group == null_at)) in.refuse("a key stands there twice");
+    WRACKLINE_TRY(in.status());
+    in.bytes(row(group) + version_at_, 2 * sizeof(uint32_t));
+    WRACKLINE_TRY(restore_states(in, row(group) + states_at_, arena_));
+  }
+  return in.status();
+}
+
+// False: the key is that of another group.
+bool GroupTable::restore_key(SnapshotReader& in, uint32_t group, bool null) {
+  if (shape_ == KeyShape::kNone) return size_ == 0 && add_group() == group;
+  reserve_index(size_ + 1);
+  if (null) return null_group() == group;
+  if (shape_ == KeyShape::kInteger) {
+    const int64_t key = in.i64();
+    return insert_integer(key, hash_integer(key)) == group;
+  }
+  const std::string_view key = in.text();
+  return insert_bytes(key, hash_bytes(key)) == group;
+}
+
 void GroupTable::clear() {
   size_ = 0;
   std::fill(index_.begin(), index_.end(), 0U);

@@ -13,12 +13,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "data/column.h"
+#include "data/snapshot.h"
 #include "state/key_codec.h"
 
 namespace wrackline::state {
@@ -71,6 +73,12 @@ class GroupTable {
 
   Arena& arena() { return arena_; }
   size_t bytes() const;
+  // Writes every group in the order in which they appeared: key, version, mark and, by `save_states`, states.
+  using SaveStates = std::function<void(const std::byte* states, SnapshotWriter& out)>;
+  using RestoreStates = std::function<Status(SnapshotReader& in, std::byte* states, Arena& arena)>;
+  void save(SnapshotWriter& out, const SaveStates& save_states) const;
+  // Becomes what was saved, with the same group numbers. Errors: kData; the table is then empty.
+  Status restore(SnapshotReader& in, const RestoreStates& restore_states);
   // Forgets every group; keeps memory for the next slice.
   void clear();
 
@@ -89,6 +97,8 @@ class GroupTable {
   uint32_t null_group();
   void reserve_index(size_t groups);
   void place(uint32_t group, uint64_t hash);
+  bool restore_key(SnapshotReader& in, uint32_t group, bool null);
+  Status restore_groups(SnapshotReader& in, const RestoreStates& restore_states);
 
   KeyShape shape_;
   size_t stride_;
