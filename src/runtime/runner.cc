@@ -43,6 +43,7 @@ struct Runner::RunningSource {
   std::vector<RunningView> views;
   std::optional<Monitor> monitor;
   bool ended = false;
+  int64_t wall_us = 0;        // the clock as it was read for the last step
   bool tick_goes_on = false;  // its next step belongs to the tick of the one before (Input::Step::more)
 
   const std::string& name() const { return input ? input->options().name : derived->plan().view; }
@@ -152,6 +153,7 @@ Status Runner::run_ticks() {
 
 Result<bool> Runner::tick(RunningSource& source) {
   WRACKLINE_ASSIGN(const Input::Step step, source.input->next());
+  source.wall_us = std::max(source.wall_us, step.read_at.micros());
   for (const std::string& text : source.input->take_notices()) notice(text);
   switch (step.kind) {
     case Input::StepKind::kRecords:
@@ -216,7 +218,7 @@ Status Runner::flush() {
   for (auto& source : sources_) {
     if (!source->input) continue;  // flushed by what it reads
     WRACKLINE_TRY(source->input->flush());
-    WRACKLINE_TRY(advance_views(*source, kMicrosMin));
+    WRACKLINE_TRY(advance_views(*source, source->wall_us));
   }
   return {};
 }
