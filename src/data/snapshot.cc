@@ -50,6 +50,20 @@ void SnapshotWriter::section(std::string_view tag) {
   bytes(tag.data(), tag.size());
 }
 
+void SnapshotWriter::piece(std::string_view name, uint64_t revision, const WritePiece& write) {
+  if (pieces_ != nullptr) {
+    pieces_->put(scope_ + std::string(name), revision, write);
+    return;
+  }
+  SnapshotWriter inner;
+  write(inner);
+  text(inner.finish());
+}
+
+void SnapshotWriter::need_file(std::string_view path) {
+  if (pieces_ != nullptr) pieces_->need_file(path);
+}
+
 std::string SnapshotWriter::finish() const {
   SnapshotWriter head;
   head.bytes(kMagic.data(), kMagic.size());
@@ -76,6 +90,34 @@ Result<SnapshotReader> SnapshotReader::open(std::string_view snapshot) {
   }
   if (head.u32() != crc_of(payload)) return damaged("Its checksum does not match.");
   return SnapshotReader(payload);
+}
+
+Result<SnapshotReader> SnapshotReader::open(std::string_view snapshot, PieceReader& pieces,
+                                            std::string scope) {
+  WRACKLINE_ASSIGN(SnapshotReader reader, open(snapshot));
+  reader.pieces_ = &pieces;
+  reader.scope_ = std::move(scope);
+  return reader;
+}
+
+void SnapshotReader::piece(std::string_view name, const std::function<void(SnapshotReader&)>& read) {
+  std::string kept;
+  std::string_view bytes;
+  if (pieces_ == nullptr) {
+    bytes = text();
+  } else if (!failed_) {
+    Result<std::string> got = pieces_->get(scope_ + std::string(name));
+    if (!got) return refuse(format("piece \"{}\": {}", name, got.error().to_string()));
+    kept = std::move(*got);
+    bytes = kept;
+  }
+  if (failed_) return;
+  Result<SnapshotReader> inner = open(bytes);
+  if (!inner) return refuse(format("piece \"{}\": {}", name, inner.error().to_string()));
+  read(*inner);
+  if (const Status read_whole = inner->finish(); !read_whole) {
+    refuse(format("piece \"{}\": {}", name, read_whole.error().to_string()));
+  }
 }
 
 std::string_view SnapshotReader::text() {

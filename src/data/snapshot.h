@@ -3,6 +3,8 @@
 // Layout: magic (8 bytes), format version (u32), payload length (u64), CRC-32C of the payload (u32), payload.
 // Fields have a fixed width and lie in little-endian order; texts and lists have their length before them;
 // a section begins with a tag of its own, so that a reader that has lost its place says where.
+// Pieces: parts that are large and change rarely. A writer with a PieceWriter hands them over, and one that
+// stands in an earlier snapshot already is not written again; without, they lie in the snapshot like fields.
 // Errors: the checksum is looked at before any field, so damage (cut off, flipped bits) is an error of
 // open().
 //         Beyond that the reader checks every length against what is left and never reads outside. A failed
@@ -13,8 +15,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 
@@ -22,8 +26,40 @@ namespace wrackline {
 
 inline constexpr uint32_t kSnapshotVersion = 1;
 
+class SnapshotWriter;
+using WritePiece = std::function<void(SnapshotWriter&)>;
+
+// Where pieces are kept beside the snapshot that names them. Threads: one.
+class PieceWriter {
+ public:
+  virtual ~PieceWriter() = default;
+  // Keeps what `write` writes under that name, which is unique in the snapshot. The same name with the same
+  // revision has the same content as in the snapshot before, so `write` may not be called. A failure shows
+  // when the snapshot is completed.
+  virtual void put(std::string_view name, uint64_t revision, const WritePiece& write) = 0;
+  // The snapshot needs this file of the state directory (a path relative to it) as it is now; it is durable
+  // and does not change any more.
+  virtual void need_file(std::string_view path) = 0;
+};
+
+class PieceReader {
+ public:
+  virtual ~PieceReader() = default;
+  // A whole snapshot: the fields of the piece. Errors: kNotFound, kData (damaged), kUnavailable.
+  virtual Result<std::string> get(std::string_view name) = 0;
+};
+
 class SnapshotWriter {
  public:
+  SnapshotWriter() = default;
+  // Borrows `pieces`. `scope` goes before the names of pieces: "view totals/".
+  SnapshotWriter(PieceWriter& pieces, std::string scope) : pieces_(&pieces), scope_(std::move(scope)) {}
+
+  // The name is unique within the scope; see PieceWriter::put. Pieces have no pieces.
+  void piece(std::string_view name, uint64_t revision, const WritePiece& write);
+  // See PieceWriter::need_file.
+  void need_file(std::string_view path);
+
   void u8(uint8_t value) { bytes(&value, sizeof value); }
   void u32(uint32_t value) { bytes(&value, sizeof value); }
   void u64(uint64_t value) { bytes(&value, sizeof value); }
@@ -39,12 +75,20 @@ class SnapshotWriter {
 
  private:
   std::string payload_;
+  PieceWriter* pieces_ = nullptr;
+  std::string scope_;
 };
 
 class SnapshotReader {
  public:
   // Borrows the bytes. Errors: kData for bytes that are no snapshot, are damaged or of another version.
   static Result<SnapshotReader> open(std::string_view snapshot);
+  // The same of a snapshot whose pieces lie beside it: the writer's scope.
+  static Result<SnapshotReader> open(std::string_view snapshot, PieceReader& pieces, std::string scope);
+
+  // Reads a piece with `read`, which must leave nothing of it. What is wrong with it is an error of this
+  // reader.
+  void piece(std::string_view name, const std::function<void(SnapshotReader&)>& read);
 
   uint8_t u8() { return number<uint8_t>(); }
   uint32_t u32() { return number<uint32_t>(); }
@@ -79,6 +123,8 @@ class SnapshotReader {
   bool failed_ = false;
   std::string what_;
   std::string section_;
+  PieceReader* pieces_ = nullptr;
+  std::string scope_;
 };
 
 }  // namespace wrackline

@@ -4,6 +4,10 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace wrackline {
 namespace {
@@ -71,6 +75,90 @@ TEST(Snapshot, AnotherSectionAndBytesLeftOverAreErrors) {
   early->section("test");
   EXPECT_TRUE(early->status().has_value());
   EXPECT_FALSE(early->finish().has_value());
+}
+
+class MapPieces : public PieceWriter, public PieceReader {
+ public:
+  void put(std::string_view name, uint64_t revision, const WritePiece& write) override {
+    const auto [at, is_new] = pieces_.try_emplace(std::string(name));
+    if (!is_new && at->second.first == revision) return;
+    SnapshotWriter out;
+    write(out);
+    at->second = {revision, out.finish()};
+    ++written;
+  }
+  void need_file(std::string_view path) override { files.emplace_back(path); }
+  Result<std::string> get(std::string_view name) override {
+    const auto at = pieces_.find(std::string(name));
+    if (at == pieces_.end()) return fail(ErrorCode::kNotFound, "no such piece");
+    return at->second.second;
+  }
+  void damage(const std::string& name) { pieces_.at(name).second.back() ^= 1; }
+
+  int written = 0;
+  std::vector<std::string> files;
+
+ private:
+  std::map<std::string, std::pair<uint64_t, std::string>> pieces_;
+};
+
+void write_with_pieces(SnapshotWriter& out, int64_t value, uint64_t revision) {
+  out.section("with");
+  out.piece("a", 1, [](SnapshotWriter& piece) { piece.text("never changes"); });
+  out.piece("b", revision, [&](SnapshotWriter& piece) { piece.i64(value); });
+  out.need_file("cold/1");
+  out.u8(9);
+}
+
+int64_t read_with_pieces(SnapshotReader& in) {
+  int64_t value = 0;
+  in.section("with");
+  in.piece("a", [](SnapshotReader& piece) { EXPECT_EQ(piece.text(), "never changes"); });
+  in.piece("b", [&](SnapshotReader& piece) { value = piece.i64(); });
+  EXPECT_EQ(in.u8(), in.failed() ? 0 : 9);
+  return value;
+}
+
+TEST(Snapshot, PiecesLieInTheSnapshotOrBesideIt) {
+  SnapshotWriter whole;
+  write_with_pieces(whole, 5, 1);
+  const std::string bytes = whole.finish();
+  auto in = SnapshotReader::open(bytes);
+  EXPECT_EQ(read_with_pieces(*in), 5);
+  EXPECT_TRUE(in->finish().has_value());
+
+  MapPieces pieces;
+  std::string beside;
+  for (int64_t round = 1; round <= 3; ++round) {
+    SnapshotWriter out(pieces, "view v/");
+    write_with_pieces(out, round * 10, static_cast<uint64_t>(round));
+    beside = out.finish();
+  }
+  EXPECT_EQ(pieces.written, 4) << "a piece that did not change is written once";
+  EXPECT_EQ(pieces.files.front(), "cold/1");
+  auto apart = SnapshotReader::open(beside, pieces, "view v/");
+  EXPECT_EQ(read_with_pieces(*apart), 30);
+  EXPECT_TRUE(apart->finish().has_value());
+}
+
+TEST(Snapshot, APieceThatIsMissingDamagedOrLongerIsAnError) {
+  MapPieces pieces;
+  SnapshotWriter out(pieces, "");
+  write_with_pieces(out, 5, 1);
+  const std::string bytes = out.finish();
+  auto missing = SnapshotReader::open(bytes, pieces, "elsewhere/");
+  read_with_pieces(*missing);
+  EXPECT_TRUE(missing->status().error().detail.contains("piece \"a\"")) << missing->status().error().detail;
+
+  auto longer = SnapshotReader::open(bytes, pieces, "");
+  longer->section("with");
+  longer->piece("a", [](SnapshotReader&) {});
+  EXPECT_FALSE(longer->status().has_value());
+
+  pieces.damage("b");
+  auto damaged = SnapshotReader::open(bytes, pieces, "");
+  EXPECT_EQ(read_with_pieces(*damaged), 0);
+  EXPECT_FALSE(damaged->status().has_value());
 }
 
 }  // namespace
