@@ -23,7 +23,7 @@ struct StateOfRun {
 Result<StateOfRun> read_state(const std::string& directory) {
   StateOfRun state;
   WRACKLINE_ASSIGN(state.log, runtime::summarize_tick_log(directory));
-  WRACKLINE_ASSIGN(auto ledger, ledger::Ledger::open_to_read(directory, state.log.header.generation));
+  WRACKLINE_ASSIGN(auto ledger, ledger::Ledger::open_to_read(directory, state.log.header.run));
   WRACKLINE_ASSIGN(state.run, ledger->info());
   WRACKLINE_ASSIGN(state.ledgered, ledger->summary());
   return state;

@@ -157,7 +157,7 @@ Status Engine::start() {
   const std::string& followed = options_.resume ? options_.state_directory : options_.replay_directory;
   WRACKLINE_ASSIGN(const bool has_log, runtime::has_tick_log(followed));
   if (!followed.empty() && (has_log || !options_.resume)) {
-    WRACKLINE_ASSIGN(replay_, open_replay(followed, job_, options_.job_options, options_.resume));
+    WRACKLINE_ASSIGN(replay_, open_replay(followed, job_, options_.job_options));
     if (!options_.resume) options_.flush_at_end = replay_.flushed;
     if (!replay_.notice.empty() && options_.on_notice) options_.on_notice(replay_.notice);
   }
@@ -165,9 +165,10 @@ Status Engine::start() {
                                                    .threads = options_.threads,
                                                    .stdout_format = options_.stdout_format}));
   if (!options_.state_directory.empty()) {
-    auto header = tick_log_header(job_, options_.job_options, ledger_->generation());
-    if (options_.resume && replay_.log) header.resumes = replay_.log->header().generation;
-    WRACKLINE_ASSIGN(log_, start_tick_log(options_.state_directory, std::move(header)));
+    const bool goes_on = options_.resume && replay_.log;
+    auto header = tick_log_header(job_, options_.job_options,
+                                  goes_on ? replay_.log->header().run : ledger_->generation());
+    WRACKLINE_ASSIGN(log_, start_tick_log(options_.state_directory, std::move(header), goes_on));
   }
   uint32_t read_so_far = 0;
   for (runtime::SourcePlan& plan : plans) {

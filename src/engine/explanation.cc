@@ -402,7 +402,7 @@ Status check_place(const RecordPlace& place, const TickLogSummary::Source& sourc
 
 Result<Explanation> explain_record(const std::string& state_directory, const RecordPlace& place) {
   WRACKLINE_ASSIGN(const TickLogSummary summary, runtime::summarize_tick_log(state_directory));
-  const int64_t generation = summary.header.generation;
+  const int64_t generation = summary.header.run;
   WRACKLINE_ASSIGN(const sql::Job job, job_of_log(summary.header));
   WRACKLINE_ASSIGN(const uint32_t source, source_named(job, place.source));
   if (source >= summary.sources.size())

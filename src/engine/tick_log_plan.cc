@@ -8,10 +8,9 @@
 
 namespace wrackline::engine {
 
-runtime::TickLogHeader tick_log_header(const sql::Job& job, const sql::JobOptions& options,
-                                       int64_t generation) {
+runtime::TickLogHeader tick_log_header(const sql::Job& job, const sql::JobOptions& options, int64_t run) {
   runtime::TickLogHeader header;
-  header.generation = generation;
+  header.run = run;
   // Absolute, so that the log explains itself from any folder.
   header.job_path = job.path == "-" ? std::filesystem::current_path().string() + "/-"
                                     : std::filesystem::absolute(job.path).lexically_normal().string();
@@ -22,26 +21,21 @@ runtime::TickLogHeader tick_log_header(const sql::Job& job, const sql::JobOption
 }
 
 Result<std::unique_ptr<runtime::TickLogWriter>> start_tick_log(const std::string& state_directory,
-                                                               runtime::TickLogHeader header) {
+                                                               runtime::TickLogHeader header, bool goes_on) {
   WRACKLINE_TRY(env::replace_file(state_directory + "/job.sql", header.job_text));
-  return runtime::TickLogWriter::create({.directory = state_directory, .header = std::move(header)});
+  runtime::TickLogWriter::Options options{.directory = state_directory, .header = std::move(header)};
+  return goes_on ? runtime::TickLogWriter::go_on(std::move(options))
+                 : runtime::TickLogWriter::create(std::move(options));
 }
 
 Result<Replay> open_replay(const std::string& state_directory, const sql::Job& job,
-                           const sql::JobOptions& options, bool resume) {
-  WRACKLINE_ASSIGN(runtime::TickLogSummary summary, runtime::summarize_tick_log(state_directory));
-  while (resume && summary.header.resumes != 0) {
-    auto before = runtime::summarize_tick_log(state_directory, summary.header.resumes);
-    if (!before && before.error().code == ErrorCode::kNotFound) break;  // it was not needed any more
-    if (!before) return fail(std::move(before).error());
-    if (before->entries <= summary.entries) break;
-    summary = std::move(*before);
-  }
+                           const sql::JobOptions& options, std::optional<int64_t> run) {
+  WRACKLINE_ASSIGN(const runtime::TickLogSummary summary, runtime::summarize_tick_log(state_directory, run));
   Replay replay;
-  // The generation is named: a run that replays its own directory starts a newer one there.
-  WRACKLINE_ASSIGN(replay.log, runtime::TickLogReader::open(state_directory, summary.header.generation));
+  // The run is named: one that replays its own directory starts a newer one there.
+  WRACKLINE_ASSIGN(replay.log, runtime::TickLogReader::open(state_directory, summary.header.run));
   replay.flushed = summary.flushed;
-  const runtime::TickLogHeader ours = tick_log_header(job, options, summary.header.generation);
+  const runtime::TickLogHeader ours = tick_log_header(job, options, summary.header.run);
   if (runtime::job_fingerprint(ours) != runtime::job_fingerprint(summary.header)) {
     replay.notice = format(
         "the job is not the one that wrote the tick log in \"{}\"; its ticks are followed, results may "

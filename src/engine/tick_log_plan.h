@@ -1,7 +1,9 @@
 // The tick log of a run: what it is written with, and what a replay follows.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -11,13 +13,12 @@
 namespace wrackline::engine {
 
 // What the log says about the job. `options` are those that the job was parsed with.
-runtime::TickLogHeader tick_log_header(const sql::Job& job, const sql::JobOptions& options,
-                                       int64_t generation);
+runtime::TickLogHeader tick_log_header(const sql::Job& job, const sql::JobOptions& options, int64_t run);
 
-// Starts the log of a generation in the state directory, and leaves the job's text beside it as job.sql, for
-// people.
+// Starts the log of a run in the state directory, or goes on in it, and leaves the job's text beside it as
+// job.sql, for people.
 Result<std::unique_ptr<runtime::TickLogWriter>> start_tick_log(const std::string& state_directory,
-                                                               runtime::TickLogHeader header);
+                                                               runtime::TickLogHeader header, bool goes_on);
 
 // A log to follow.
 struct Replay {
@@ -25,11 +26,10 @@ struct Replay {
   bool flushed = false;  // the run closed its windows at its end
   std::string notice;    // what a person should know before it starts; may be empty
 };
-// The newest log in the state directory; with `resume`, the one that says most of the run to go on with: a
-// start that was cut short while it repeated an older log has said less than that. Errors: kNotFound without
-// one; kData when it is damaged.
+// The log of that run in the state directory, or the newest one. Errors: kNotFound without one; kData when it
+// is damaged.
 Result<Replay> open_replay(const std::string& state_directory, const sql::Job& job,
-                           const sql::JobOptions& options, bool resume = false);
+                           const sql::JobOptions& options, std::optional<int64_t> run = std::nullopt);
 
 // The job of a log, parsed again. Errors: those of parse_job, for a job that this version no longer takes.
 Result<sql::Job> job_of_log(const runtime::TickLogHeader& header);

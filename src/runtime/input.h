@@ -50,7 +50,9 @@ struct InputOptions {
   uint32_t log_source = 0;              // index of the source in the tick log
   TickLogWriter* log = nullptr;         // borrowed; takes every step
   TickLogReader* replay = nullptr;      // borrowed; says every step
-  bool goes_on_after_replay = false;    // where the log ends without an end of input, choose again
+  // The replay is of the run's own log: it is not written again, and where it ends without an end of input
+  // the input chooses again, and goes on in `log`.
+  bool goes_on_after_replay = false;
 };
 
 class Input {
@@ -138,6 +140,7 @@ class Input {
   Result<Step> go_on_after_replay();
   Status take_splits(const TickEntry& entry);
   Status apply(const TickEntry& entry);
+  Status record_followed();
   Status check_tick() const;
   std::unexpected<Error> differs(std::string what, const std::string& file, int64_t offset) const;
 

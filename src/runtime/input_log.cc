@@ -88,7 +88,7 @@ Status Input::open_replay(std::vector<std::unique_ptr<SplitReader>> readers) {
   }
   WRACKLINE_TRY(apply(entry_));
   WRACKLINE_TRY(check_tick());
-  return options_.log == nullptr ? Status() : options_.log->append(entry_);
+  return record_followed();
 }
 
 // The splits that the entry names, in its order; the names of those that were found but are not in the log
@@ -180,7 +180,7 @@ Result<Input::Step> Input::next_replayed() {
   step.kind = entry_.kind == TickKind::kTime ? StepKind::kTime : StepKind::kEnded;
   end_logged_ = step.kind == StepKind::kEnded;
   WRACKLINE_TRY(check_tick());
-  if (options_.log != nullptr) WRACKLINE_TRY(options_.log->append(entry_));
+  WRACKLINE_TRY(record_followed());
   return step;
 }
 
@@ -198,6 +198,12 @@ Result<Input::Step> Input::go_on_after_replay() {
   }
   add_splits(std::exchange(waiting_, {}));
   return next();
+}
+
+// Into the log of another run; a run that goes on in its own log has the entry there.
+Status Input::record_followed() {
+  if (options_.log == nullptr || options_.goes_on_after_replay) return {};
+  return options_.log->append(entry_);
 }
 
 Result<Input::Step> Input::begin_tick(const TickEntry& entry) {
@@ -230,7 +236,7 @@ Result<Input::Step> Input::continue_tick() {
   if (!step.more) {
     options_.replay->pop();  // not before: the tick is to end before another source has its turn
     WRACKLINE_TRY(check_tick());
-    if (options_.log != nullptr) WRACKLINE_TRY(options_.log->append(entry_));
+    WRACKLINE_TRY(record_followed());
   }
   return step;
 }

@@ -445,7 +445,7 @@ class Replayed : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::unique_ptr<TickLogWriter> writer() {
     std::filesystem::remove_all(folder_ + "/ticks");
-    TickLogWriter::Options options{.directory = folder_, .header = {.generation = 1}, .segment_bytes = 2000};
+    TickLogWriter::Options options{.directory = folder_, .header = {.run = 1}, .segment_bytes = 2000};
     return TickLogWriter::create(std::move(options)).value();
   }
   std::unique_ptr<TickLogReader> reader() { return TickLogReader::open(folder_).value(); }
@@ -607,10 +607,7 @@ TEST_F(Replayed, BoundedInputGoesOnBehindTheLogAsIfNothingHadBeen) {
     ASSERT_TRUE(log->commit().has_value());
 
     auto from = reader();
-    std::filesystem::create_directories(folder_ + "/second");
-    std::filesystem::remove_all(folder_ + "/second/ticks");
-    auto second_log =
-        TickLogWriter::create({.directory = folder_ + "/second", .header = {.generation = 2}}).value();
+    auto second_log = TickLogWriter::go_on({.directory = folder_, .header = {.run = 1}}).value();
     options.log = second_log.get();
     options.replay = from.get();
     options.goes_on_after_replay = true;
@@ -623,8 +620,8 @@ TEST_F(Replayed, BoundedInputGoesOnBehindTheLogAsIfNothingHadBeen) {
     EXPECT_EQ(seen->watermark_us, expected->watermark_us) << "round " << round;
     EXPECT_EQ(seen->partitions, expected->partitions) << "round " << round;
 
-    // The second log holds both parts.
-    auto again = TickLogReader::open(folder_ + "/second").value();
+    // The log holds both parts.
+    auto again = reader();
     InputOptions third = options;
     third.log = nullptr;
     third.replay = again.get();

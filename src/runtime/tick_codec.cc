@@ -346,7 +346,7 @@ void append_head(std::string& out, const TickSegmentHead& head) {
   std::string payload;
   put(payload, head.first_sequence);
   put_signed(payload, head.ticks_before);
-  put_signed(payload, head.log.generation);
+  put_signed(payload, head.log.run);
   put_text(payload, head.log.job_path);
   put_text(payload, head.log.job_text);
   put(payload, head.log.job_set.size());
@@ -355,7 +355,6 @@ void append_head(std::string& out, const TickSegmentHead& head) {
     put_text(payload, value);
   }
   payload += static_cast<char>(head.log.follow ? 1 : 0);
-  put_signed(payload, head.log.resumes);
   append_frame(out, payload);
 }
 
@@ -375,7 +374,7 @@ Result<TickSegmentHead> read_head(std::string_view bytes, size_t& position) {
   TickSegmentHead head;
   head.first_sequence = in.number();
   head.ticks_before = in.signed_number();
-  head.log.generation = in.signed_number();
+  head.log.run = in.signed_number();
   head.log.job_path = in.text();
   head.log.job_text = in.text();
   for (size_t i = in.count(); i > 0 && in.ok(); --i) {
@@ -383,7 +382,6 @@ Result<TickSegmentHead> read_head(std::string_view bytes, size_t& position) {
     head.log.job_set.emplace_back(std::move(name), in.text());
   }
   head.log.follow = in.byte() != 0;
-  head.log.resumes = in.signed_number();
   if (!in.ok() || !in.at_end()) return fail(ErrorCode::kData, "its header is damaged");
   return head;
 }

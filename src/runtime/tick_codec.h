@@ -17,7 +17,7 @@
 namespace wrackline::runtime {
 
 inline constexpr std::string_view kTickMagic = "WRKTICKS";
-inline constexpr uint8_t kTickFormatVersion = 1;
+inline constexpr uint8_t kTickFormatVersion = 2;
 
 uint32_t crc32c(std::string_view bytes);
 

@@ -3,8 +3,9 @@
 // One entry for each step of an Input (runtime/input.h). Everything that a run computes is a function of the
 // records and this log: a run that follows it gives the same fates and the same versions, and it answers
 // "why was this record late" long after the run. It stands in the state directory, in segments
-// ticks/GGGGGGGG-SSSSSS.ticks of one generation each, and is durable before anything that depends on it is
-// published (Runner::commit). docs/formats/tick-log.md describes the bytes.
+// ticks/RRRRRRRR-SSSSSS.ticks of one run each, and is durable before anything that depends on it is published
+// (Runner::commit). A run that was cut short and is resumed goes on in its own log, in a segment behind the
+// last whole entry. docs/formats/tick-log.md describes the bytes.
 //
 // Threads: one writer; readers in other processes see what was written.
 // Cost:    about 25 bytes a tick of records and 12 a tick of time, beside the names of new partitions; a
@@ -82,20 +83,32 @@ struct TickEntry {
   friend bool operator==(const TickEntry&, const TickEntry&) = default;
 };
 
+// What the entries so far have set for one source: a later segment begins with it.
+struct TickSourceState {
+  std::vector<std::string> splits;
+  std::vector<TickEntry::Partition> partitions;
+  int64_t wall_us = 0;
+  int64_t delay_us = 0;
+  int64_t progress_us = kMicrosMin;
+  int64_t watermark_us = kMicrosMin;
+  std::optional<uint32_t> holder;
+
+  void take(const TickEntry& entry);  // the next one of the source
+};
+
 // What a log says about the run that wrote it.
 struct TickLogHeader {
-  int64_t generation = 0;
+  int64_t run = 0;       // the generation that began it
   std::string job_path;  // absolute, or "-"
   std::string job_text;
   std::vector<std::pair<std::string, std::string>> job_set;  // overrides: "source.option", value
   bool follow = false;
-  // The generation whose log this one repeats first, and then goes on; 0: none. Until it is as long, that
-  // other one is the log to follow.
-  int64_t resumes = 0;
   friend bool operator==(const TickLogHeader&, const TickLogHeader&) = default;
 };
 // Equal for jobs of the same text and overrides, wherever they stand.
 uint64_t job_fingerprint(const TickLogHeader& header);
+
+class TickLogReader;
 
 class TickLogWriter {
  public:
@@ -103,10 +116,14 @@ class TickLogWriter {
     std::string directory;  // the state directory; its lock is the caller's business
     TickLogHeader header;
     size_t segment_bytes = size_t{64} << 20;  // a segment that has more is followed by another
-    int64_t generations_kept = 2;  // logs of older ones are removed, but not the one that this resumes
+    int64_t runs_kept = 2;                    // logs of older ones are removed
   };
-  // Errors: kUnavailable when the directory cannot be written.
+  // The log of a new run. Errors: kUnavailable when the directory cannot be written.
   static Result<std::unique_ptr<TickLogWriter>> create(Options options);
+  // The log of a run that was cut short, behind its last whole entry; `options.header` begins the new
+  // segment. A run without a log gets one. Errors: as create(); kData for a log that is damaged in the
+  // middle.
+  static Result<std::unique_ptr<TickLogWriter>> go_on(Options options);
   ~TickLogWriter();
 
   // Takes an entry, gives it its sequence and tick. Buffered. Errors: kUnavailable (disk full); the writer is
@@ -122,6 +139,7 @@ class TickLogWriter {
  private:
   struct Sources;
   explicit TickLogWriter(Options options);
+  Status follow(TickLogReader& reader);
   Status start_segment();
   Status write_out();
 
@@ -141,13 +159,13 @@ class TickLogWriter {
   bool dirty_ = false;
 };
 
-// Reads the entries of one generation in order.
+// Reads the entries of one run in order.
 class TickLogReader {
  public:
-  // The newest generation unless another is asked for. Errors: kNotFound without a log (says what there is);
-  // kData for a damaged header or a newer format.
+  // The newest run unless another is asked for. Errors: kNotFound without a log (says what there is); kData
+  // for a damaged header or a newer format.
   static Result<std::unique_ptr<TickLogReader>> open(const std::string& directory,
-                                                     std::optional<int64_t> generation = std::nullopt);
+                                                     std::optional<int64_t> run = std::nullopt);
   ~TickLogReader();
 
   const TickLogHeader& header() const { return header_; }
@@ -156,13 +174,19 @@ class TickLogReader {
   // `where` and message.
   Result<const TickEntry*> peek();
   void pop();
+  // Passes over the entries before that one. Errors: those of peek(); kData if the log begins behind it or
+  // ends before it.
+  Status skip_to(uint64_t sequence);
+  // By source, what the entries before the one at hand have set.
+  const std::vector<TickSourceState>& sources() const { return states_; }
   std::vector<std::string> take_notices() { return std::exchange(notices_, {}); }
 
  private:
-  struct Sources;
+  struct Codings;
   TickLogReader();
   Status read_segment();
   Status decode_next();
+  void take_state();
 
   TickLogHeader header_;
   std::vector<std::string> segments_;  // paths
@@ -170,7 +194,8 @@ class TickLogReader {
   std::string bytes_;
   size_t position_ = 0;
   bool begun_ = false;  // the segment at hand is in memory
-  std::unique_ptr<Sources> sources_;
+  std::unique_ptr<Codings> codings_;
+  std::vector<TickSourceState> states_;
   TickEntry entry_;
   bool has_entry_ = false;
   bool ended_ = false;
@@ -179,7 +204,7 @@ class TickLogReader {
   std::vector<std::string> notices_;
 };
 
-// Whether the state directory holds a log of any generation.
+// Whether the state directory holds a log of any run.
 Result<bool> has_tick_log(const std::string& directory);
 
 // What a whole log adds up to.
@@ -209,6 +234,6 @@ struct TickLogSummary {
 };
 // Errors: as TickLogReader.
 Result<TickLogSummary> summarize_tick_log(const std::string& directory,
-                                          std::optional<int64_t> generation = std::nullopt);
+                                          std::optional<int64_t> run = std::nullopt);
 
 }  // namespace wrackline::runtime

@@ -37,36 +37,40 @@ bool goes_on_after(std::string_view bytes, size_t damage) {
   return false;
 }
 
-// The newest generation whose log has its beginning: a start that was killed at once leaves less than that,
-// and has read nothing. 0 without one.
+// Whether a segment has its beginning: a start that was killed at once leaves less than that, and has read
+// nothing.
+Result<bool> has_begun(const std::string& path) {
+  WRACKLINE_ASSIGN(const std::string bytes, env::read_file(path, kSegmentBytesMax));
+  size_t position = 0;
+  return read_head(bytes, position) || goes_on_after(bytes, 0);
+}
+
+// The newest run whose log has its beginning. 0 without one.
 Result<int64_t> newest_begun(const std::vector<TickSegmentFile>& found) {
   for (size_t i = found.size(); i > 0; --i) {
     const TickSegmentFile& file = found[i - 1];
-    const bool alone = i == 1 || found[i - 2].generation != file.generation;
-    if (!alone || i == 1) return file.generation;
-    WRACKLINE_ASSIGN(const std::string bytes, env::read_file(file.path, kSegmentBytesMax));
-    size_t position = 0;
-    if (read_head(bytes, position) || goes_on_after(bytes, 0)) return file.generation;
+    const bool alone = i == 1 || found[i - 2].run != file.run;
+    WRACKLINE_ASSIGN(const bool begun, alone ? has_begun(file.path) : Result<bool>(true));
+    if (begun) return file.run;
   }
   return 0;
 }
 
-Error not_found(const std::string& directory, std::optional<int64_t> generation,
+Error not_found(const std::string& directory, std::optional<int64_t> run,
                 const std::vector<TickSegmentFile>& found) {
   std::string kept;
   int64_t last = -1;
   for (const TickSegmentFile& file : found) {
-    if (file.generation == last) continue;
-    kept += format("{}{}", kept.empty() ? "" : ", ", file.generation);
-    last = file.generation;
+    if (file.run == last) continue;
+    kept += format("{}{}", kept.empty() ? "" : ", ", file.run);
+    last = file.run;
   }
   Error error;
   error.code = ErrorCode::kNotFound;
-  error.message = generation && !found.empty()
-                      ? format("no tick log of generation {} in \"{}\"", *generation, directory)
-                      : format("no tick log in \"{}\"", directory);
+  error.message = run && !found.empty() ? format("no tick log of run {} in \"{}\"", *run, directory)
+                                        : format("no tick log in \"{}\"", directory);
   error.detail = kept.empty() ? format("There is no file \"{}/*.ticks\".", tick_folder(directory))
-                              : format("There are the generations {}.", kept);
+                              : format("There are the runs {}.", kept);
   error.hint =
       "Name the state directory of a run: `wrackline run` makes it beside the job file, clicks.state "
       "for clicks.sql, or where --state says.";
@@ -75,24 +79,41 @@ Error not_found(const std::string& directory, std::optional<int64_t> generation,
 
 }  // namespace
 
-struct TickLogReader::Sources {
-  std::vector<TickCoding> codings;
+void TickSourceState::take(const TickEntry& entry) {
+  if (entry.kind == TickKind::kResume) {
+    splits.clear();
+    partitions.clear();
+  }
+  splits.insert(splits.end(), entry.splits.begin(), entry.splits.end());
+  partitions.insert(partitions.end(), entry.partitions.begin(), entry.partitions.end());
+  wall_us = entry.wall_us;
+  if (entry.delay_us) delay_us = *entry.delay_us;
+  progress_us = entry.progress_us;
+  watermark_us = entry.watermark_us;
+  holder = entry.holder;
+}
+
+struct TickLogReader::Codings {
+  std::vector<TickCoding> by_source;
 };
 
-TickLogReader::TickLogReader() : sources_(std::make_unique<Sources>()) {}
+TickLogReader::TickLogReader() : codings_(std::make_unique<Codings>()) {}
 
 TickLogReader::~TickLogReader() = default;
 
 Result<std::unique_ptr<TickLogReader>> TickLogReader::open(const std::string& directory,
-                                                           std::optional<int64_t> generation) {
+                                                           std::optional<int64_t> run) {
   WRACKLINE_ASSIGN(const auto found, tick_segments(directory));
   std::unique_ptr<TickLogReader> reader(new TickLogReader());
-  WRACKLINE_ASSIGN(const int64_t newest, newest_begun(found));
-  const int64_t wanted = generation.value_or(newest);
+  WRACKLINE_ASSIGN(const int64_t wanted, run ? Result<int64_t>(*run) : newest_begun(found));
   for (const TickSegmentFile& file : found) {
-    if (file.generation == wanted) reader->segments_.push_back(file.path);
+    if (file.run == wanted) reader->segments_.push_back(file.path);
   }
-  if (reader->segments_.empty()) return fail(not_found(directory, generation, found));
+  if (reader->segments_.size() == 1) {
+    WRACKLINE_ASSIGN(const bool begun, has_begun(reader->segments_[0]));
+    if (!begun) reader->segments_.clear();
+  }
+  if (reader->segments_.empty()) return fail(not_found(directory, run, found));
   WRACKLINE_TRY(reader->read_segment());
   return reader;
 }
@@ -136,8 +157,13 @@ Status TickLogReader::decode_next() {
     }
     const size_t began = position_;
     const auto payload = read_frame(bytes_, position_);
+    if (!payload && !last && !goes_on_after(bytes_, began)) {
+      position_ =
+          bytes_.size();  // an attempt was killed here; whether the next one missed anything is seen there
+      continue;
+    }
     if (!payload) {
-      if (!last || goes_on_after(bytes_, began))
+      if (goes_on_after(bytes_, began))
         return damaged(path, began, "Whole entries stand behind it, so no crash has done this.");
       notices_.push_back(
           format("tick log \"{}\" ends with half an entry, as a crash leaves it; its last {} "
@@ -146,9 +172,12 @@ Status TickLogReader::decode_next() {
       ended_ = true;
       break;
     }
-    if (auto decoded = decode_tick(*payload, sources_->codings, entry_); !decoded)
+    if (auto decoded = decode_tick(*payload, codings_->by_source, entry_); !decoded)
       return damaged(path, began, decoded.error().message);
-    if (entry_.kind == TickKind::kResume) continue;
+    if (entry_.kind == TickKind::kResume) {
+      take_state();
+      continue;
+    }
     entry_.sequence = sequence_++;
     if (entry_.kind == TickKind::kRecords) ++tick_;
     entry_.tick = tick_;
@@ -163,7 +192,29 @@ Result<const TickEntry*> TickLogReader::peek() {
 }
 
 void TickLogReader::pop() {
+  take_state();
   has_entry_ = false;
+}
+
+void TickLogReader::take_state() {
+  if (states_.size() <= entry_.source) states_.resize(size_t{entry_.source} + 1);
+  states_[entry_.source].take(entry_);
+}
+
+Status TickLogReader::skip_to(uint64_t sequence) {
+  for (;;) {
+    WRACKLINE_ASSIGN(const TickEntry* entry, peek());
+    if (entry == nullptr && sequence_ == sequence) return {};
+    if (entry != nullptr && entry->sequence == sequence) return {};
+    if (entry == nullptr || entry->sequence > sequence) {
+      return fail(ErrorCode::kData,
+                  format("the tick log of run {} does not hold entry {}", header_.run, sequence),
+                  entry == nullptr ? format("It ends with entry {}.", static_cast<int64_t>(sequence_) - 1)
+                                   : format("It begins with entry {}.", entry->sequence),
+                  "Begin a new run with --fresh; if the disk is at fault, replace it first.");
+    }
+    pop();
+  }
 }
 
 namespace {
@@ -205,10 +256,17 @@ Result<bool> has_tick_log(const std::string& directory) {
   return !segments.empty();
 }
 
-Result<TickLogSummary> summarize_tick_log(const std::string& directory, std::optional<int64_t> generation) {
-  WRACKLINE_ASSIGN(auto reader, TickLogReader::open(directory, generation));
+Result<TickLogSummary> summarize_tick_log(const std::string& directory, std::optional<int64_t> run) {
+  WRACKLINE_ASSIGN(auto reader, TickLogReader::open(directory, run));
   TickLogSummary summary;
   summary.header = reader->header();
+  WRACKLINE_TRY(reader->peek());
+  for (const TickSourceState& state : reader->sources()) {  // of entries that are not kept any more
+    TickLogSummary::Source& source = summary.sources.emplace_back();
+    source.splits = state.splits;
+    source.partitions = state.partitions;
+    source.delay_us = state.delay_us;
+  }
   for (;;) {
     WRACKLINE_ASSIGN(const TickEntry* entry, reader->peek());
     if (entry == nullptr) break;
@@ -220,7 +278,7 @@ Result<TickLogSummary> summarize_tick_log(const std::string& directory, std::opt
                     std::ranges::all_of(summary.sources, [](const auto& source) { return source.flushed; });
   WRACKLINE_ASSIGN(const auto segments, tick_segments(directory));
   for (const TickSegmentFile& file : segments) {
-    if (file.generation != summary.header.generation) continue;
+    if (file.run != summary.header.run) continue;
     WRACKLINE_ASSIGN(const auto state, env::file_state(file.path));
     summary.bytes += state ? state->size_bytes : 0;
   }

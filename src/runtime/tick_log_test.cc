@@ -24,15 +24,18 @@ class TickLog : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<TickLogWriter> writer(int64_t generation = 1, size_t segment_bytes = size_t{64} << 20) {
+  TickLogWriter::Options options(int64_t run = 1, size_t segment_bytes = size_t{64} << 20) const {
     TickLogWriter::Options options;
     options.directory = folder_.string();
-    options.header.generation = generation;
+    options.header.run = run;
     options.header.job_path = "/jobs/clicks.sql";
     options.header.job_text = "SELECT 1;";
     options.header.job_set = {{"clicks.path", "x.jsonl"}};
     options.segment_bytes = segment_bytes;
-    auto made = TickLogWriter::create(std::move(options));
+    return options;
+  }
+  std::unique_ptr<TickLogWriter> writer(int64_t run = 1, size_t segment_bytes = size_t{64} << 20) const {
+    auto made = TickLogWriter::create(options(run, segment_bytes));
     EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().to_string());
     return std::move(*made);
   }
@@ -43,9 +46,9 @@ class TickLog : public ::testing::Test {
     std::optional<Error> error;
     TickLogHeader header;
   };
-  Read read(std::optional<int64_t> generation = std::nullopt) {
+  Read read(std::optional<int64_t> run = std::nullopt) {
     Read result;
-    auto reader = TickLogReader::open(folder_.string(), generation);
+    auto reader = TickLogReader::open(folder_.string(), run);
     if (!reader) {
       result.error = reader.error();
       return result;
@@ -261,23 +264,23 @@ TEST_F(TickLog, AMissingSegmentIsSeen) {
   EXPECT_NE(result.error->detail.find("It goes on with entry"), std::string::npos);
 }
 
-TEST_F(TickLog, OldGenerationsGo) {
-  for (int64_t generation = 1; generation <= 4; ++generation) {
+TEST_F(TickLog, LogsOfOldRunsGo) {
+  for (int64_t run = 1; run <= 4; ++run) {
     auto entries = std::vector<TickEntry>{open_entry()};
-    append_all(*writer(generation), entries);
+    append_all(*writer(run), entries);
   }
-  EXPECT_EQ(read().header.generation, 4);
-  EXPECT_EQ(read(3).header.generation, 3);
+  EXPECT_EQ(read().header.run, 4);
+  EXPECT_EQ(read(3).header.run, 3);
   const Read gone = read(2);
   ASSERT_TRUE(gone.error.has_value());
   EXPECT_EQ(gone.error->code, ErrorCode::kNotFound);
-  EXPECT_EQ(gone.error->detail, "There are the generations 3, 4.");
+  EXPECT_EQ(gone.error->detail, "There are the runs 3, 4.");
 }
 
 TEST_F(TickLog, AStartThatWroteNoBeginningDoesNotCount) {
-  for (int64_t generation = 1; generation <= 2; ++generation) {
+  for (int64_t run = 1; run <= 2; ++run) {
     auto entries = std::vector<TickEntry>{open_entry()};
-    append_all(*writer(generation), entries);
+    append_all(*writer(run), entries);
   }
   const std::string path = tick_segments(folder_.string())->at(1).path;
   const std::string whole = bytes_of(path);
@@ -285,7 +288,7 @@ TEST_F(TickLog, AStartThatWroteNoBeginningDoesNotCount) {
     write(path, std::string_view(whole).substr(0, size));
     const Read result = read();
     ASSERT_FALSE(result.error.has_value()) << result.error->to_string();
-    EXPECT_EQ(result.header.generation, 1);
+    EXPECT_EQ(result.header.run, 1);
   }
 }
 
@@ -300,6 +303,66 @@ TEST_F(TickLog, AnotherFormatIsRefused) {
   EXPECT_NE(read().error->detail.find("format version 9"), std::string::npos);
   write(path, "not a log");
   EXPECT_TRUE(read().error.has_value());
+}
+
+// The attempts of a run write one log, wherever each of them was killed.
+TEST_F(TickLog, ARunThatIsResumedGoesOnBehindTheLastWholeEntry) {
+  std::mt19937_64 random(8);
+  for (int round = 0; round < 40; ++round) {
+    std::filesystem::remove_all(folder_ / "ticks");
+    const auto entries = random_entries(random, 60);
+    size_t done = 0;
+    while (done < entries.size()) {
+      const size_t segment_bytes = round % 2 == 0 ? 600 : size_t{64} << 20;
+      auto log = TickLogWriter::go_on(options(1, segment_bytes));
+      ASSERT_TRUE(log.has_value()) << log.error().to_string();
+      ASSERT_EQ((*log)->entries(), done);
+      for (size_t more = random() % 15; more > 0 && done < entries.size(); --more, ++done) {
+        TickEntry entry = entries[done];
+        ASSERT_TRUE((*log)->append(entry).has_value());
+        ASSERT_EQ(entry.sequence, done);
+      }
+      ASSERT_TRUE((*log)->commit().has_value());
+      log->reset();
+      if (random() % 2 == 0) continue;
+      const std::string newest = tick_segments(folder_.string())->back().path;
+      const std::string bytes = bytes_of(newest);
+      if (random() % 2 == 0) {  // half an entry
+        write(newest, bytes + std::string(random() % 9, 'x'));
+      } else {  // or a whole one that was not durable
+        write(newest, std::string_view(bytes).substr(0, bytes.size() - random() % bytes.size() / 2));
+        const Read left = read();
+        ASSERT_TRUE(!left.error || left.error->code == ErrorCode::kNotFound) << left.error->to_string();
+        done = left.entries.size();
+      }
+    }
+    const Read result = read();
+    ASSERT_FALSE(result.error.has_value()) << result.error->to_string();
+    ASSERT_EQ(result.entries.size(), entries.size());
+    for (size_t i = 0; i < entries.size(); ++i) {
+      TickEntry expected = entries[i];
+      expected.sequence = i;
+      expected.tick = result.entries[i].tick;
+      ASSERT_EQ(result.entries[i], expected) << i;
+    }
+  }
+}
+
+TEST_F(TickLog, ReadingBeginsAtAnEntry) {
+  std::mt19937_64 random(9);
+  auto entries = random_entries(random, 300);
+  append_all(*writer(1, 2000), entries);
+  for (const uint64_t from : {uint64_t{0}, uint64_t{77}, uint64_t{300}}) {
+    auto reader = TickLogReader::open(folder_.string());
+    ASSERT_TRUE((*reader)->skip_to(from).has_value());
+    const auto entry = (*reader)->peek();
+    ASSERT_TRUE(entry.has_value());
+    EXPECT_EQ(*entry == nullptr ? 300 : (*entry)->sequence, from);
+  }
+  auto reader = TickLogReader::open(folder_.string());
+  const Status beyond = (*reader)->skip_to(301);
+  ASSERT_FALSE(beyond.has_value());
+  EXPECT_EQ(beyond.error().detail, "It ends with entry 299.");
 }
 
 TEST_F(TickLog, SummaryAddsUp) {

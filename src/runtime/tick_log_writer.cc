@@ -32,9 +32,7 @@ Status named(Status status) {
 struct TickLogWriter::Sources {
   struct Source {
     TickCoding coding;
-    std::vector<std::string> splits;
-    std::vector<TickEntry::Partition> partitions;
-    int64_t watermark_us = kMicrosMin;
+    TickSourceState state;
   };
   std::vector<Source> all;
   std::optional<env::AppendFile> file;
@@ -48,14 +46,12 @@ TickLogWriter::~TickLogWriter() = default;
 Result<std::unique_ptr<TickLogWriter>> TickLogWriter::create(Options options) {
   WRACKLINE_TRY(env::make_directories(tick_folder(options.directory)));
   WRACKLINE_ASSIGN(const auto found, tick_segments(options.directory));
-  std::set<int64_t> generations{options.header.generation};
-  for (const TickSegmentFile& file : found) generations.insert(file.generation);
-  while (generations.size() > static_cast<size_t>(std::max<int64_t>(1, options.generations_kept)))
-    generations.erase(generations.begin());
-  generations.insert(options.header.resumes);
+  std::set<int64_t> runs{options.header.run};
+  for (const TickSegmentFile& file : found) runs.insert(file.run);
+  while (runs.size() > static_cast<size_t>(std::max<int64_t>(1, options.runs_kept))) runs.erase(runs.begin());
   for (const TickSegmentFile& file : found) {
-    // One of our own generation was left by a run that could not go on.
-    if (!generations.contains(file.generation) || file.generation == options.header.generation)
+    // One of our own run was left by a start that could not go on.
+    if (!runs.contains(file.run) || file.run == options.header.run)
       WRACKLINE_TRY(env::remove_file(file.path));
   }
   std::unique_ptr<TickLogWriter> writer(new TickLogWriter(std::move(options)));
@@ -63,10 +59,45 @@ Result<std::unique_ptr<TickLogWriter>> TickLogWriter::create(Options options) {
   return writer;
 }
 
+Result<std::unique_ptr<TickLogWriter>> TickLogWriter::go_on(Options options) {
+  WRACKLINE_TRY(env::make_directories(tick_folder(options.directory)));
+  WRACKLINE_ASSIGN(const auto found, tick_segments(options.directory));
+  const int64_t run = options.header.run;
+  if (std::ranges::find(found, run, &TickSegmentFile::run) == found.end()) return create(std::move(options));
+  auto reader = TickLogReader::open(options.directory, run);
+  if (!reader && reader.error().code == ErrorCode::kNotFound) return create(std::move(options));
+  if (!reader) return fail(std::move(reader).error());
+  std::unique_ptr<TickLogWriter> writer(new TickLogWriter(std::move(options)));
+  WRACKLINE_TRY(writer->follow(**reader));
+  for (const TickSegmentFile& file : found) {
+    if (file.run != run) continue;
+    const auto first = static_cast<uint64_t>(file.number);
+    if (first < writer->sequence_) {
+      writer->segments_.push_back({file.path, first});
+    } else {  // nothing of it was whole
+      WRACKLINE_TRY(env::remove_file(file.path));
+    }
+  }
+  WRACKLINE_TRY(named(writer->start_segment()));
+  return writer;
+}
+
+Status TickLogWriter::follow(TickLogReader& reader) {
+  for (;;) {
+    WRACKLINE_ASSIGN(const TickEntry* entry, reader.peek());
+    if (entry == nullptr) break;
+    sequence_ = entry->sequence + 1;
+    tick_ = entry->tick;
+    reader.pop();
+  }
+  for (const TickSourceState& state : reader.sources()) sources_->all.push_back({{}, state});
+  return {};
+}
+
 Status TickLogWriter::start_segment() {
   WRACKLINE_TRY(commit());  // the segment before: damage there is then no torn tail
-  const auto number = segments_.empty() ? 0 : static_cast<int64_t>(sequence_);
-  Segment segment{tick_segment_path(options_.directory, options_.header.generation, number), sequence_};
+  Segment segment{tick_segment_path(options_.directory, options_.header.run, static_cast<int64_t>(sequence_)),
+                  sequence_};
   WRACKLINE_ASSIGN(sources_->file, env::AppendFile::create(segment.path));
   segments_.push_back(std::move(segment));
   segment_bytes_ = 0;
@@ -76,13 +107,13 @@ Status TickLogWriter::start_segment() {
     TickEntry resume;
     resume.kind = TickKind::kResume;
     resume.source = static_cast<uint32_t>(i);
-    resume.wall_us = source.coding.wall_us;
-    resume.splits = source.splits;
-    resume.partitions = source.partitions;
-    resume.delay_us = source.coding.delay_us;
-    resume.progress_us = source.coding.progress_us;
-    resume.watermark_us = source.watermark_us;
-    resume.holder = source.coding.holder;
+    resume.wall_us = source.state.wall_us;
+    resume.splits = source.state.splits;
+    resume.partitions = source.state.partitions;
+    resume.delay_us = source.state.delay_us;
+    resume.progress_us = source.state.progress_us;
+    resume.watermark_us = source.state.watermark_us;
+    resume.holder = source.state.holder;
     source.coding = {};
     payload_.clear();
     encode_tick(resume, source.coding, payload_);
@@ -98,9 +129,7 @@ Status TickLogWriter::append(TickEntry& entry) {
   WRACKLINE_CHECK(entry.source <= all.size(), "sources are opened in the order of their indexes");
   if (entry.source == all.size()) all.emplace_back();
   Sources::Source& source = all[entry.source];
-  source.splits.insert(source.splits.end(), entry.splits.begin(), entry.splits.end());
-  source.partitions.insert(source.partitions.end(), entry.partitions.begin(), entry.partitions.end());
-  source.watermark_us = entry.watermark_us;
+  source.state.take(entry);
   entry.sequence = sequence_++;
   if (entry.kind == TickKind::kRecords) ++tick_;
   entry.tick = tick_;

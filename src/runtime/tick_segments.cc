@@ -27,8 +27,8 @@ std::string tick_folder(const std::string& directory) {
   return directory + "/ticks";
 }
 
-std::string tick_segment_path(const std::string& directory, int64_t generation, int64_t number) {
-  return format("{}/{:08}-{:06}{}", tick_folder(directory), generation, number, kSuffix);
+std::string tick_segment_path(const std::string& directory, int64_t run, int64_t number) {
+  return format("{}/{:08}-{:06}{}", tick_folder(directory), run, number, kSuffix);
 }
 
 Result<std::vector<TickSegmentFile>> tick_segments(const std::string& directory) {
@@ -39,12 +39,11 @@ Result<std::vector<TickSegmentFile>> tick_segments(const std::string& directory)
     const std::string_view stem = std::string_view(name).substr(0, name.size() - kSuffix.size());
     const size_t dash = stem.find('-');
     if (dash == std::string_view::npos) continue;
-    const auto generation = number_in(stem.substr(0, dash));
+    const auto run = number_in(stem.substr(0, dash));
     const auto number = number_in(stem.substr(dash + 1));
-    if (generation && number) found.push_back({tick_folder(directory) + "/" + name, *generation, *number});
+    if (run && number) found.push_back({tick_folder(directory) + "/" + name, *run, *number});
   }
-  std::ranges::sort(found, {},
-                    [](const TickSegmentFile& file) { return std::tuple(file.generation, file.number); });
+  std::ranges::sort(found, {}, [](const TickSegmentFile& file) { return std::tuple(file.run, file.number); });
   return found;
 }
 
