@@ -103,7 +103,7 @@ class DelayHistogram {
   // at). nullopt when they are none of any histogram: not ascending, empty, beyond int64, or with ends
   // outside their buckets.
   static std::optional<DelayHistogram> restore(std::span<const Bucket> buckets, int64_t min, int64_t max,
-                                               WideSum sum);
+                                               WideSum sum, bool extremes_exact = true);
 
   // Same counts and sum; minimum and maximum too where both know them exactly.
   friend bool operator==(const DelayHistogram& a, const DelayHistogram& b);

@@ -214,7 +214,7 @@ bool operator==(const DelayHistogram& a, const DelayHistogram& b) {
 }
 
 std::optional<DelayHistogram> DelayHistogram::restore(std::span<const Bucket> buckets, int64_t min,
-                                                      int64_t max, WideSum sum) {
+                                                      int64_t max, WideSum sum, bool extremes_exact) {
   DelayHistogram histogram;
   if (buckets.empty())
     return min == histogram.min_ && max == histogram.max_ && sum == 0 ? std::optional(histogram)
@@ -239,6 +239,7 @@ std::optional<DelayHistogram> DelayHistogram::restore(std::span<const Bucket> bu
   histogram.min_ = min;
   histogram.max_ = max;
   histogram.sum_ = sum;
+  histogram.extremes_exact_ = extremes_exact;
   return histogram;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "disorder/binomial.h"
+#include "disorder/saved_histogram.h"
 #include "wrackline/time.h"
 
 namespace wrackline::disorder {
@@ -85,12 +86,50 @@ DriftWatch::Judgement DriftWatch::judge(const IntervalCount& count, size_t serie
   return result;
 }
 
+void DriftWatch::save(SnapshotWriter& out) const {
+  out.f64(up_);
+  out.f64(down_);
+  out.u8(alarmed_ ? 1 : 0);
+  out.i64(greens_);
+}
+
+void DriftWatch::restore(SnapshotReader& in) {
+  up_ = in.f64();
+  down_ = in.f64();
+  alarmed_ = in.u8() != 0;
+  greens_ = static_cast<int>(std::clamp<int64_t>(in.i64(), 0, kGreensToClear));
+}
+
 void SlidingHistogram::push(DelayHistogram slice) {
   total_.merge(slice);
   slices_.push_back(std::move(slice));
   if (slices_.size() <= slices_max_) return;
   total_.subtract(slices_.front());
   slices_.pop_front();
+}
+
+void SlidingHistogram::save(SnapshotWriter& out) const {
+  out.section("slid");
+  out.u64(slices_.size());
+  for (const DelayHistogram& slice : slices_) disorder::save(slice, out);
+  // The sum of the slices, but for its extremes: those that left may have tightened them.
+  disorder::save(total_, out);
+}
+
+void SlidingHistogram::restore(SnapshotReader& in) {
+  in.section("slid");
+  slices_.clear();
+  DelayHistogram sum;
+  for (size_t left = in.count(sizeof(uint64_t)); left > 0; --left) {
+    slices_.push_back(restore_histogram(in));
+    sum.merge(slices_.back());
+  }
+  total_ = restore_histogram(in);
+  if (slices_.size() > slices_max_) in.refuse("more slices than are kept");
+  // Slices are subtracted later, which must not fail.
+  const auto same = [](const auto& a, const auto& b) { return a.index == b.index && a.count == b.count; };
+  if (!std::ranges::equal(total_.buckets(), sum.buckets(), same))
+    in.refuse("a sum is not that of its slices");
 }
 
 std::optional<int64_t> delay_for_target(const DelayHistogram& disorder, double target_late,
@@ -125,6 +164,17 @@ int64_t DelayFollower::next(int64_t current_us, std::optional<int64_t> target_us
   if (++lower_ < kLowerToFall || fall_ < kFallAtOnce) return current_us;
   const auto lowest = static_cast<int64_t>(std::ceil(current * (1 - std::exchange(fall_, 0))));
   return std::min(current_us, std::max(target, lowest));
+}
+
+void DelayFollower::save(SnapshotWriter& out) const {
+  out.f64(fall_);
+  out.i64(lower_);
+}
+
+void DelayFollower::restore(SnapshotReader& in) {
+  fall_ = in.f64();
+  if (!(fall_ >= 0 && fall_ <= kFallAnHour)) in.refuse("a delay does not fall so far");
+  lower_ = static_cast<int>(std::clamp<int64_t>(in.i64(), 0, kLowerToFall));
 }
 
 }  // namespace wrackline::disorder

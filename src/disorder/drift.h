@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 
+#include "data/snapshot.h"
 #include "wrackline/delay_histogram.h"
 
 namespace wrackline::disorder {
@@ -60,6 +61,8 @@ class DriftWatch {
   bool alarmed() const { return alarmed_; }
   // Forgets the evidence, as when the delay was changed; an alarm stays.
   void restart() { up_ = down_ = 0; }
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in);
 
  private:
   DriftOptions options_;
@@ -76,6 +79,8 @@ class SlidingHistogram {
   void push(DelayHistogram slice);
   const DelayHistogram& total() const { return total_; }
   size_t slices() const { return slices_.size(); }
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in);
 
  private:
   size_t slices_max_;
@@ -101,6 +106,8 @@ class DelayFollower {
   // What the delay is to be from now on; `current_us` when nothing changes. `target_us`: what was measured;
   // nullopt: too little to say. `interval_us`: how long the interval was.
   int64_t next(int64_t current_us, std::optional<int64_t> target_us, int64_t interval_us);
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in);
 
  private:
   Options options_;

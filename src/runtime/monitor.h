@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/snapshot.h"
 #include "disorder/drift.h"
 #include "operators/record_times.h"
 #include "wrackline/delay_histogram.h"
@@ -138,8 +139,20 @@ class Monitor {
   int64_t intervals() const { return report_.intervals; }
   MonitorReport report() const;
 
+  // Between two feeds. One that is restored, with the same plan, goes on as the saved one would have.
+  // Shape: some 100 kB, nearly all of it in one piece ("monitor of SOURCE") that changes once an interval.
+  void save(SnapshotWriter& out) const;
+  // Errors: kData. Then the monitor is to be thrown away.
+  Status restore(SnapshotReader& in);
+
  private:
   struct Slot;
+  void save_interval(SnapshotWriter& out) const;
+  void restore_interval(SnapshotReader& in);
+  void save_slots(SnapshotWriter& out) const;
+  void restore_slots(SnapshotReader& in);
+  void save_report(SnapshotWriter& out) const;
+  void restore_report(SnapshotReader& in);
   void begin_interval(int64_t arrival_us);
   void begin_block(int64_t arrival_us);
   void move_clock(int64_t arrival_us, const std::vector<std::string>& names);

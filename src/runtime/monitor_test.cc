@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "data/snapshot.h"
 #include "operators/window_plan.h"
 
 namespace wrackline::runtime {
@@ -173,6 +174,97 @@ TEST(Monitor, AnAutomaticDelayStaysOutOfTheOfflineMode) {
   ASSERT_TRUE(seen.report.split_us.has_value());
   EXPECT_GT(*seen.report.split_us, 2 * kSecondUs);
   EXPECT_LT(*seen.report.split_us, kHourUs / 4);
+}
+
+std::string saved(const Monitor& monitor) {
+  SnapshotWriter out;
+  monitor.save(out);
+  return out.finish();
+}
+
+std::unique_ptr<Monitor> restored(const std::string& bytes, MonitorPlan plan) {
+  auto monitor = std::make_unique<Monitor>("s", std::move(plan));
+  auto reader = SnapshotReader::open(bytes);
+  EXPECT_TRUE(reader.has_value());
+  const Status read = monitor->restore(*reader);
+  EXPECT_TRUE(read.has_value()) << (read ? "" : read.error().to_string());
+  EXPECT_TRUE(reader->finish().has_value());
+  return monitor;
+}
+
+// Everything that a monitor says, with one that lives for a single feed when `every` asks for it.
+std::string said(const RecordTimes& times, const MonitorPlan& plan, size_t tick, bool every) {
+  auto monitor = std::make_unique<Monitor>("s", plan);
+  std::string all;
+  int64_t delay_us = 2 * kSecondUs;
+  for (size_t at = 0; at < times.usable.size(); at += tick) {
+    if (every) monitor = restored(saved(*monitor), plan);
+    monitor->feed(times, at, std::min(at + tick, times.usable.size()), Duration(delay_us), kNames);
+    // Not taken at once, as when a checkpoint comes between.
+    if (at / tick % 3 != 0) continue;
+    for (const MonitorAlarm& alarm : monitor->take_alarms()) all += alarm_json(alarm) + "\n";
+    if (const auto change = monitor->take_delay_change()) {
+      all += std::to_string(change->from_us) + " to " + std::to_string(change->to_us) + change->reason + "\n";
+      delay_us = change->to_us;
+    }
+    all += monitor_json(monitor->report()) + "\n";
+  }
+  monitor->finish(kNames);
+  for (const MonitorAlarm& alarm : monitor->take_alarms()) all += alarm_json(alarm) + "\n";
+  return all + monitor_json(monitor->report());
+}
+
+TEST(Monitor, RestoredAfterEveryFeedSaysTheSame) {
+  std::mt19937_64 random(8);
+  std::exponential_distribution<double> law(1e-6);
+  // Six hours: longer delays in the third, then an offline mode.
+  RecordTimes times = stream(6 * 72'000, [&](int64_t at) {
+    const bool offline = at > 4 * kHourUs && random() % 20 == 0;
+    return static_cast<int64_t>(law(random) * (at / kHourUs == 2 ? 9 : 1)) + (offline ? kHourUs / 4 : 0);
+  });
+  times.partitions.clear();
+  for (size_t i = 0; i < times.usable.size(); ++i)
+    times.partitions.push_back(static_cast<PartitionIndex>(random() % 3));
+  for (const bool automatic : {false, true}) {
+    MonitorPlan plan = plan_of(kSecondUs);
+    if (automatic) plan.follow = disorder::DelayFollower::Options{};
+    const std::string straight = said(times, plan, 997, false);
+    EXPECT_EQ(said(times, plan, 997, true), straight);
+    EXPECT_NE(straight.find(automatic ? " to " : "\"kind\":\"late\""), std::string::npos);
+  }
+}
+
+TEST(Monitor, ADamagedStateIsAnErrorOfTheRestore) {
+  std::mt19937_64 random(9);
+  const RecordTimes times =
+      stream(5'000, [&](int64_t) { return static_cast<int64_t>(random() % 9'000'000); });
+  Monitor monitor("s", plan_of(kSecondUs));
+  monitor.feed(times, 0, times.usable.size(), Duration(kSecondUs), kNames);
+  const std::string whole = saved(monitor);
+  constexpr size_t kHead = 24;
+  int refused = 0;
+  for (int round = 0; round < 500; ++round) {
+    // The checksum is right, as after a fault of a program that writes.
+    std::string payload = whole.substr(kHead);
+    if (round % 2 == 0) {
+      payload.resize(random() % payload.size());
+    } else {
+      payload[random() % payload.size()] = static_cast<char>(random());
+    }
+    SnapshotWriter out;
+    out.bytes(payload.data(), payload.size());
+    const std::string bytes = out.finish();
+    auto reader = SnapshotReader::open(bytes);
+    ASSERT_TRUE(reader.has_value());
+    Monitor other("s", plan_of(kSecondUs));
+    if (!other.restore(*reader)) {
+      ++refused;
+      continue;
+    }
+    other.feed(times, 0, times.usable.size(), Duration(kSecondUs), kNames);
+    other.finish(kNames);
+  }
+  EXPECT_GE(refused, 250) << "what is cut off at least";
 }
 
 TEST(Monitor, OneWildArrivalTimeDoesNotStopTheIntervals) {

@@ -1,0 +1,226 @@
+// A monitor over a restart. Everything that a later interval, alarm or figure can depend on is saved: the
+// interval at hand, the evidence of each series, the intervals of the last hour and day, what the automatic
+// delay waits for, and what has been found but not taken yet.
+//
+// Not saved: the plan (it comes from the job), the rows that stand together (none between two feeds), the
+// slices that were looked up last.
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "disorder/saved_histogram.h"
+#include "runtime/monitor.h"
+#include "runtime/monitor_slot.h"
+
+namespace wrackline::runtime {
+namespace {
+
+void save(const std::optional<int64_t>& number, SnapshotWriter& out) {
+  out.u8(number ? 1 : 0);
+  out.i64(number.value_or(0));
+}
+
+std::optional<int64_t> restore_optional(SnapshotReader& in) {
+  const bool has_value = in.u8() != 0;
+  const int64_t value = in.i64();
+  return has_value ? std::optional(value) : std::nullopt;
+}
+
+// Of so many records so many were late.
+void expect_counts(SnapshotReader& in, int64_t records, int64_t late) {
+  if (records < 0 || late < 0 || late > records) in.refuse("more records are late than there are");
+}
+
+void save_alarm(const MonitorAlarm& alarm, SnapshotWriter& out) {
+  out.u8(static_cast<uint8_t>(alarm.kind));
+  out.text(alarm.partition);
+  for (const int64_t number :
+       {alarm.interval_start_us, alarm.interval_end_us, alarm.records, alarm.late, alarm.delay_us})
+    out.i64(number);
+  save(alarm.measured_us, out);
+  for (const double number : {alarm.target_late, alarm.evidence, alarm.threshold}) out.f64(number);
+}
+
+MonitorAlarm restore_alarm(SnapshotReader& in) {
+  MonitorAlarm alarm;
+  const uint8_t kind = in.u8();
+  if (kind > static_cast<uint8_t>(MonitorAlarm::Kind::kOverProvisioned)) {
+    in.refuse("there is no such kind of alarm");
+  } else {
+    alarm.kind = static_cast<MonitorAlarm::Kind>(kind);
+  }
+  alarm.partition = in.text();
+  for (int64_t* number :
+       {&alarm.interval_start_us, &alarm.interval_end_us, &alarm.records, &alarm.late, &alarm.delay_us})
+    *number = in.i64();
+  alarm.measured_us = restore_optional(in);
+  for (double* number : {&alarm.target_late, &alarm.evidence, &alarm.threshold}) *number = in.f64();
+  return alarm;
+}
+
+}  // namespace
+
+void Monitor::save(SnapshotWriter& out) const {
+  WRACKLINE_CHECK(run_disorder_.empty(), "between two feeds no rows wait");
+  out.section("moni");
+  save_interval(out);
+  save_slots(out);
+  save_report(out);
+  // These change once an interval.
+  const auto revision = static_cast<uint64_t>(report_.intervals);
+  out.piece(format("monitor of {}", source_), revision, [&](SnapshotWriter& kept) {
+    for (const disorder::SlidingHistogram* ring :
+         {&disorder_hour_, &disorder_day_, &delay_hour_, &delay_day_})
+      ring->save(kept);
+    disorder::save(disorder_sum_, kept);
+    disorder::save(delay_sum_, kept);
+    kept.u64(summed_);
+  });
+}
+
+Status Monitor::restore(SnapshotReader& in) {
+  in.section("moni");
+  restore_interval(in);
+  restore_slots(in);
+  restore_report(in);
+  in.piece(format("monitor of {}", source_), [&](SnapshotReader& kept) {
+    for (disorder::SlidingHistogram* ring : {&disorder_hour_, &disorder_day_, &delay_hour_, &delay_day_})
+      ring->restore(kept);
+    disorder_sum_ = disorder::restore_histogram(kept);
+    delay_sum_ = disorder::restore_histogram(kept);
+    summed_ = kept.u64();
+  });
+  return in.status();
+}
+
+void Monitor::save_interval(SnapshotWriter& out) const {
+  out.section("intv");
+  for (const int64_t number :
+       {start_us_, end_us_, newest_us_, records_, late_, delay_us_, block_begin_.records, block_begin_.late,
+        block_start_us_, block_end_us_, gap_records_})
+    out.i64(number);
+  wrackline::runtime::save(gap_from_us_, out);
+  out.u64(blocks_.size());
+  for (const Block& block : blocks_) {
+    out.i64(block.records);
+    out.i64(block.late);
+  }
+  out.u64(effects_seen_);
+  for (const double effect : effects_) out.f64(effect);
+  follower_.save(out);
+}
+
+void Monitor::restore_interval(SnapshotReader& in) {
+  in.section("intv");
+  for (int64_t* number :
+       {&start_us_, &end_us_, &newest_us_, &records_, &late_, &delay_us_, &block_begin_.records,
+        &block_begin_.late, &block_start_us_, &block_end_us_, &gap_records_})
+    *number = in.i64();
+  expect_counts(in, records_, late_);
+  expect_counts(in, block_begin_.records, block_begin_.late);
+  gap_from_us_ = restore_optional(in);
+  blocks_.assign(in.count(sizeof(Block)), {});
+  for (Block& block : blocks_) {
+    block.records = in.i64();
+    block.late = in.i64();
+    expect_counts(in, block.records, block.late);
+  }
+  effects_seen_ = in.u64();
+  for (double& effect : effects_) effect = in.f64();
+  follower_.restore(in);
+}
+
+void Monitor::save_slots(SnapshotWriter& out) const {
+  out.section("slot");
+  out.u64(active_slots_);
+  all_->watch.save(out);
+  for (const auto& slot : slots_) {
+    out.u8(slot ? 1 : 0);
+    if (!slot) continue;
+    slot->watch.save(out);
+    out.i64(slot->late);
+    disorder::save(slot->disorder, out);
+    disorder::save(slot->delay, out);
+  }
+}
+
+void Monitor::restore_slots(SnapshotReader& in) {
+  in.section("slot");
+  active_slots_ = in.u64();
+  if (active_slots_ < 1 || active_slots_ > slots_.size()) in.refuse("there are not so many partitions");
+  all_ = std::make_unique<Slot>(plan_.options);
+  all_->watch.restore(in);
+  for (auto& slot : slots_) {
+    slot.reset();
+    if (in.u8() == 0) continue;
+    slot = std::make_unique<Slot>(plan_.options);
+    slot->watch.restore(in);
+    slot->late = in.i64();
+    slot->disorder = disorder::restore_histogram(in);
+    slot->delay = disorder::restore_histogram(in);
+    expect_counts(in, static_cast<int64_t>(slot->disorder.count()), slot->late);
+  }
+}
+
+void Monitor::save_report(SnapshotWriter& out) const {
+  out.section("rprt");
+  for (const int64_t number : {report_.intervals, report_.interval_start_us, report_.interval_end_us,
+                               report_.alarms, report_.advices, report_.delay_changes})
+    out.i64(number);
+  out.f64(report_.design_effect);
+  wrackline::runtime::save(report_.measured_us, out);
+  wrackline::runtime::save(report_.split_us, out);
+  out.u64(report_.series.size());
+  for (const MonitorReport::Series& one : report_.series) {
+    out.text(one.partition);
+    out.u8(static_cast<uint8_t>(one.status));
+    out.i64(one.records);
+    out.i64(one.late);
+    out.u8(one.alarmed ? 1 : 0);
+  }
+  out.u64(alarms_.size());
+  for (const MonitorAlarm& alarm : alarms_) save_alarm(alarm, out);
+  out.u8(change_ ? 1 : 0);
+  if (!change_) return;
+  out.i64(change_->from_us);
+  out.i64(change_->to_us);
+  out.text(change_->reason);
+}
+
+void Monitor::restore_report(SnapshotReader& in) {
+  in.section("rprt");
+  for (int64_t* number : {&report_.intervals, &report_.interval_start_us, &report_.interval_end_us,
+                          &report_.alarms, &report_.advices, &report_.delay_changes})
+    *number = in.i64();
+  report_.design_effect = in.f64();
+  if (!(report_.design_effect >= 1)) in.refuse("a design effect is at least 1");
+  report_.measured_us = restore_optional(in);
+  report_.split_us = restore_optional(in);
+  constexpr size_t kSeriesBytes = 8 + 1 + 8 + 8 + 1;
+  report_.series.assign(in.count(kSeriesBytes), {});
+  for (MonitorReport::Series& one : report_.series) {
+    one.partition = in.text();
+    const uint8_t status = in.u8();
+    if (status > static_cast<uint8_t>(disorder::DriftStatus::kRed)) in.refuse("there is no such status");
+    one.status = static_cast<disorder::DriftStatus>(status);
+    one.records = in.i64();
+    one.late = in.i64();
+    one.alarmed = in.u8() != 0;
+  }
+  constexpr size_t kAlarmBytes = 1 + 8 + 5 * 8 + 9 + 3 * 8;
+  alarms_.assign(in.count(kAlarmBytes), {});
+  for (MonitorAlarm& alarm : alarms_) {
+    alarm = restore_alarm(in);
+    alarm.source = source_;
+  }
+  change_.reset();
+  if (in.u8() == 0) return;
+  DelayChange change;
+  change.from_us = in.i64();
+  change.to_us = in.i64();
+  change.reason = in.text();
+  change_ = std::move(change);
+}
+
+}  // namespace wrackline::runtime
