@@ -100,7 +100,7 @@ int run(const RunCommand& command) {
   if (automatic && !options.monitor) {
     return report(
         {.code = ErrorCode::kUsage,
-         .message = "--monitor-interval off contradicts watermark_delay = 'auto'",
+         .message = "--monitor-interval off contradicts watermark_delay = 'auto', the default",
          .hint = "The delay follows what the monitor measures; write it down, or leave the monitor on."});
   }
   std::optional<env::SideCommand> alarm_command;

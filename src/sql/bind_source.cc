@@ -292,8 +292,9 @@ class SourceBinder {
                             format("{} must be longer than nothing", options_.name_of("idle_timeout")),
                             "A partition that has just spoken would be idle at once; a minute is usual.");
     }
-    if (!options_.has("watermark_delay")) return ask_for_delay(views);
-    if (options_.text("watermark_delay") == "auto") return bind_automatic_delay();
+    if (!options_.has("watermark_delay") && !knows_arrivals()) return ask_for_delay(views);
+    if (!options_.has("watermark_delay") || options_.text("watermark_delay") == "auto")
+      return bind_automatic_delay();
     for (const std::string_view option : kAutomaticOptions) {
       if (!options_.has(option)) continue;
       return options_.wrong(option, format("{} needs watermark_delay = 'auto'", options_.name_of(option)),
@@ -303,11 +304,17 @@ class SourceBinder {
     return {};
   }
 
+  // Whether delays say something: not when a whole file arrives in the moment in which it is read.
+  bool knows_arrivals() const {
+    return spec_.arrival_time || spec_.follow || spec_.connector != SourceConnector::kFile;
+  }
+
   Status bind_automatic_delay() {
-    if (!spec_.arrival_time && !spec_.follow && spec_.connector == SourceConnector::kFile) {
+    if (!knows_arrivals()) {
       return options_.wrong(
           "watermark_delay", format("{}: 'auto' needs arrival times", options_.name_of("watermark_delay")),
-          "All records of a file arrive at once when it is read. Name the column that says when each arrived: "
+          "All records of a file arrive at once when it is read. Name the column that says when each "
+          "arrived: "
           "arrival_time = 'received'; or follow a file that grows; or write the delay down.");
     }
     AutomaticDelay bounds;
@@ -316,20 +323,21 @@ class SourceBinder {
     if (bounds.max < bounds.min) {
       const std::string_view blamed =
           options_.has("watermark_delay_max") ? "watermark_delay_max" : "watermark_delay_min";
-      return options_.wrong(blamed,
-                            format("{}: watermark_delay_max ({}) is less than watermark_delay_min ({})",
-                                   options_.name_of(blamed), span_text(bounds.max.micros()),
-                                   span_text(bounds.min.micros())),
-                            "No delay lies between them.");
+      return options_.wrong(
+          blamed,
+          format("{}: watermark_delay_max ({}) is less than watermark_delay_min ({})",
+                 options_.name_of(blamed), span_text(bounds.max.micros()), span_text(bounds.min.micros())),
+          "No delay lies between them.");
     }
     const Duration usual = std::clamp(seconds(30), bounds.min, bounds.max);
     WRACKLINE_ASSIGN(spec_.watermark_delay, options_.span("watermark_delay_start", usual));
     if (spec_.watermark_delay < bounds.min || spec_.watermark_delay > bounds.max) {
-      return options_.wrong("watermark_delay_start",
-                            format("{}: {} is not between {} and {}", options_.name_of("watermark_delay_start"),
-                                   span_text(spec_.watermark_delay.micros()), span_text(bounds.min.micros()),
-                                   span_text(bounds.max.micros())),
-                            "Those are watermark_delay_min and watermark_delay_max.");
+      return options_.wrong(
+          "watermark_delay_start",
+          format("{}: {} is not between {} and {}", options_.name_of("watermark_delay_start"),
+                 span_text(spec_.watermark_delay.micros()), span_text(bounds.min.micros()),
+                 span_text(bounds.max.micros())),
+          "Those are watermark_delay_min and watermark_delay_max.");
     }
     spec_.automatic = bounds;
     return {};
@@ -361,9 +369,13 @@ class SourceBinder {
 
   std::unexpected<Error> ask_for_delay(std::span<const CreateView* const> views) const {
     const std::string command = budget_command(spec_, options_, text_.path(), window_of_first(views));
-    return options_.missing(
-        format("source \"{}\" has no watermark_delay", spec_.name),
-        format("Find it in the data:\n  {}\nand write it down: watermark_delay = '30 s'.", command));
+    return options_.missing(format("source \"{}\" has no watermark_delay", spec_.name),
+                            format("The default 'auto' measures delays, and all records of a file arrive at "
+                                   "once when it is read. Find "
+                                   "the delay in the data:\n  {}\nand write it down: watermark_delay = '30 "
+                                   "s'; or name the column that "
+                                   "says when each record arrived: arrival_time = 'received'.",
+                                   command));
   }
 
   // ---- dedup

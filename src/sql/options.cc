@@ -44,8 +44,11 @@ constexpr OptionInfo kOptions[] = {
     {kSource, "time_missing", kInteger, "", "(none)",
      "The number that means no time in a numeric time column.", ""},
     // its watermark
-    {kSource, "watermark_delay", kSpan, "", "(required)",
-     "How far the watermark stays behind the newest event time; auto follows what is measured.", ""},
+    {kSource, "watermark_delay", kSpan, "", "auto",
+     "How far the watermark stays behind the newest event time; auto follows what is measured, and a file "
+     "that is "
+     "not followed then needs arrival_time.",
+     ""},
     {kSource, "watermark_delay_start", kSpan, "", "30 s", "With auto: the delay until enough is measured.",
      ""},
     {kSource, "watermark_delay_min", kSpan, "", "0", "With auto: the delay is never less.", ""},
