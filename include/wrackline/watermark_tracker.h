@@ -38,6 +38,24 @@ class WatermarkTracker {
 
   explicit WatermarkTracker(Options options);
 
+  // Everything that the watermark depends on from now on, for a checkpoint: plain numbers, to be stored as
+  // you like. The delay is part of it, because set_delay() may have changed it. A tracker made with the same
+  // max_future_skew that takes it goes on as this one would.
+  struct SavedPartition {
+    EventTime progress{kMicrosMin};  // M_p
+    PartitionState state = PartitionState::kActive;
+    bool was_idle = false;
+  };
+  struct State {
+    Duration delay;
+    EventTime progress{kMicrosMin};  // G
+    EventTime floor{kMicrosMin};     // W is never below it
+    std::vector<SavedPartition> partitions;
+  };
+  State state() const;
+  // Becomes a tracker with that state; partitions known before are forgotten. Requires: delay >= 0.
+  void restore(const State& state);
+
   // Adds a partition. Register those that are known before the first record, so that one that has not spoken
   // holds the watermark. A partition that is known only by its records is added when it first speaks: it
   // cannot move G back.
@@ -109,6 +127,7 @@ class WatermarkTracker {
     bool was_idle = false;
   };
 
+  void grow_tree();
   void rise(PartitionIndex partition, int64_t event_us);
   void set_leaf(PartitionIndex partition, int64_t value);
   void advance();

@@ -139,6 +139,29 @@ void UnitSuspicion::report(std::string_view declared_unit, std::vector<Finding>&
   }
 }
 
+void UnitSuspicion::save(SnapshotWriter& out) const {
+  out.section("unit");
+  for (const Suspect& suspect : suspects_) {
+    out.i64(suspect.records);
+    out.i64(suspect.example.event_us);
+    out.i64(suspect.example.arrival_us);
+    out.u8(suspect.has_arrival ? 1 : 0);
+  }
+}
+
+void UnitSuspicion::restore(SnapshotReader& in) {
+  in.section("unit");
+  for (size_t i = 0; i < suspects_.size(); ++i) {
+    Suspect& suspect = suspects_[i];
+    suspect.records = in.i64();
+    suspect.example = {in.i64(), in.i64()};
+    suspect.has_arrival = in.u8() != 0;
+    if (suspect.records < 0) in.refuse("a count of records is negative");
+    const auto fixed = corrected(suspect.example.event_us, kCorrections[i]);
+    if (suspect.records != 0 && !(fixed && plausible(*fixed))) in.refuse("no unit would fit the example");
+  }
+}
+
 // Most streams are never half an hour late or early.
 bool ZoneSuspicion::may_have_any(std::span<const int64_t> delay_us) {
   const Extremes found = extremes(delay_us);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/snapshot.h"
 #include "disorder/partition_groups.h"
 #include "wrackline/delay_profile.h"
 
@@ -24,6 +25,8 @@ class UnitSuspicion {
   void look(std::span<const int64_t> event_us, std::span<const int64_t> arrival_us,
             std::span<const uint8_t> has_arrival);
   void report(std::string_view declared_unit, std::vector<Finding>& findings) const;
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in);
 
  private:
   struct Suspect {

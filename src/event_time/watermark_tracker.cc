@@ -13,17 +13,44 @@ WatermarkTracker::WatermarkTracker(Options options) : options_(options) {
 PartitionIndex WatermarkTracker::add_partition() {
   const auto index = static_cast<PartitionIndex>(partitions_.size());
   partitions_.push_back({});
-  if (partitions_.size() > leaves_) {
-    leaves_ = std::max<size_t>(1, leaves_ * 2);
-    tree_.assign(leaves_ * 2, kMicrosMax);
-    for (size_t i = 0; i < partitions_.size(); ++i) {
-      if (partitions_[i].state == PartitionState::kActive) tree_[leaves_ + i] = partitions_[i].progress_us;
-    }
-    for (size_t node = leaves_ - 1; node > 0; --node)
-      tree_[node] = std::min(tree_[node * 2], tree_[node * 2 + 1]);
-  }
+  if (partitions_.size() > leaves_) grow_tree();
   set_leaf(index, kMicrosMin);
   return index;
+}
+
+void WatermarkTracker::grow_tree() {
+  leaves_ = std::max<size_t>(1, leaves_);
+  while (leaves_ < partitions_.size()) leaves_ *= 2;
+  tree_.assign(leaves_ * 2, kMicrosMax);
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    if (partitions_[i].state == PartitionState::kActive) tree_[leaves_ + i] = partitions_[i].progress_us;
+  }
+  for (size_t node = leaves_ - 1; node > 0; --node)
+    tree_[node] = std::min(tree_[node * 2], tree_[node * 2 + 1]);
+}
+
+WatermarkTracker::State WatermarkTracker::state() const {
+  State state{options_.delay, EventTime(progress_us_), EventTime(floor_us_), {}};
+  for (const Partition& partition : partitions_) {
+    state.partitions.push_back({EventTime(partition.progress_us), partition.state, partition.was_idle});
+  }
+  return state;
+}
+
+void WatermarkTracker::restore(const State& state) {
+  WRACKLINE_CHECK(state.delay.micros() >= 0);
+  options_.delay = state.delay;
+  progress_us_ = state.progress.micros();
+  floor_us_ = state.floor.micros();
+  partitions_.clear();
+  was_idle_count_ = 0;
+  for (const SavedPartition& saved : state.partitions) {
+    partitions_.push_back({saved.progress.micros(), saved.state, saved.was_idle});
+    was_idle_count_ += saved.was_idle;
+  }
+  leaves_ = 0;
+  tree_.clear();
+  if (!partitions_.empty()) grow_tree();
 }
 
 void WatermarkTracker::set_leaf(PartitionIndex partition, int64_t value) {

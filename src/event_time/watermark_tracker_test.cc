@@ -177,5 +177,52 @@ TEST(WatermarkTracker, AnyCutGivesTheSameProgress) {
   }
 }
 
+// A tracker whose state is taken and given to a new one after every step is the one that went on.
+TEST(WatermarkTracker, RestoredAfterEveryStepNothingShows) {
+  std::mt19937_64 random(20261201);
+  size_t idle_steps = 0;
+  for (int round = 0; round < 100; ++round) {
+    const size_t partitions = 1 + random() % 6;
+    WatermarkTracker whole = make(500, partitions);
+    WatermarkTracker restored = make(500, partitions);
+    for (int step = 0; step < 60; ++step) {
+      const uint64_t what = random() % 20;
+      const auto partition = static_cast<PartitionIndex>(random() % whole.partition_count());
+      const auto event_ms = static_cast<int64_t>(random() % 400'000);
+      const Duration delay = millis(static_cast<int64_t>(random() % 3000));
+      for (WatermarkTracker* tracker : {&whole, &restored}) {
+        if (what < 12) {
+          tracker->observe(partition, EventTime(event_ms * 1000), ArrivalTime(50'000'000));
+          if (what < 3) tracker->caught_up_after_idle(partition);
+        } else if (what < 16) {
+          tracker->set_idle(partition);
+        } else if (what < 17) {
+          tracker->set_ended(partition);
+        } else if (what < 18) {
+          tracker->add_partition();
+        } else if (what < 19) {
+          tracker->set_delay(delay);
+        } else if (tracker->all_idle()) {
+          tracker->carry_on(EventTime(event_ms * 1000));
+        }
+      }
+      idle_steps += whole.all_idle();
+      WatermarkTracker next({.delay = Duration()});
+      if (random() % 2 == 0) next.add_partition();
+      next.restore(restored.state());
+      restored = std::move(next);
+      ASSERT_EQ(restored.watermark(), whole.watermark());
+      ASSERT_EQ(restored.progress(), whole.progress());
+      ASSERT_EQ(restored.delay(), whole.delay());
+      ASSERT_EQ(restored.holder(), whole.holder());
+      ASSERT_EQ(restored.all_idle(), whole.all_idle());
+      ASSERT_EQ(restored.any_was_idle(), whole.any_was_idle());
+      ASSERT_EQ(restored.partition_state(partition), whole.partition_state(partition));
+      ASSERT_EQ(restored.was_idle(partition), whole.was_idle(partition));
+    }
+  }
+  EXPECT_GT(idle_steps, 100U);
+}
+
 }  // namespace
 }  // namespace wrackline

@@ -63,4 +63,25 @@ DedupStatistics Dedup::statistics() const {
   return statistics;
 }
 
+void Dedup::save(SnapshotWriter& out) const {
+  out.section("ddup");
+  for (const int64_t count : {counts_.duplicates, counts_.conflicts, counts_.too_old, counts_.without_id}) {
+    out.i64(count);
+  }
+  out.u64(counts_.ids_max);
+  out.u64(counts_.bytes_max);
+  index_.save(out);
+}
+
+Status Dedup::restore(SnapshotReader& in) {
+  in.section("ddup");
+  for (int64_t* count : {&counts_.duplicates, &counts_.conflicts, &counts_.too_old, &counts_.without_id}) {
+    *count = in.i64();
+    if (*count < 0) in.refuse("a count of records is negative");
+  }
+  counts_.ids_max = in.u64();
+  counts_.bytes_max = in.u64();
+  return index_.restore(in);
+}
+
 }  // namespace wrackline

@@ -54,9 +54,10 @@ class Dedup {
   DedupStatistics statistics() const;
   Duration bucket_width() const { return index_.bucket_width(); }
 
-  // The ids, for a checkpoint; statistics are not part of it (dedup_index.h).
-  void save(std::string& out) const { index_.save(out); }
-  Status restore(std::string_view saved) { return index_.restore(saved); }
+  // The ids and the statistics (dedup_index.h).
+  void save(SnapshotWriter& out) const;
+  // Errors: kData; kInvalid for another horizon. It is then of no use.
+  Status restore(SnapshotReader& in);
 
  private:
   std::string conflict_text_;

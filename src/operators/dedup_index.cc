@@ -20,12 +20,11 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <vector>
+#include <unordered_map>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "data/time_text.h"
-#include "operators/dedup_hash.h"
 
 namespace wrackline {
 namespace {
@@ -36,7 +35,7 @@ constexpr size_t kDeadMin = 4096;  // fewer dead ids are not worth a walk
 constexpr int64_t kBucketsPerHorizon = 64;
 constexpr int64_t kWidthMin = 1000;  // a millisecond
 constexpr int64_t kBucketLimit = (int64_t{1} << 47) - 1;
-constexpr std::string_view kMagic = "WLDEDUP1";
+constexpr size_t kPieceIdsMin = 256;  // fewer ids are not worth a piece of their own
 
 // At most 4/5 full.
 size_t most_used(size_t capacity) {
@@ -46,19 +45,6 @@ size_t most_used(size_t capacity) {
 // Buckets beyond 48 bits share the outermost ones, which are then dropped later than they could be.
 int64_t clamped(int64_t bucket) {
   return std::clamp(bucket, -kBucketLimit, kBucketLimit);
-}
-
-template <class T>
-void put(std::string& out, T value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-template <class T>
-T take(std::string_view& from) {
-  T value;
-  std::memcpy(&value, from.data(), sizeof value);
-  from.remove_prefix(sizeof value);
-  return value;
 }
 
 }  // namespace
@@ -110,7 +96,7 @@ DedupVerdict DedupIndex::judge(const RecordId& id, int64_t event_us, int64_t wat
       return DedupVerdict::kNew;
     }
     if (known.content == slot.content) return DedupVerdict::kDuplicate;
-    if (bucket > known.bucket()) {
+    if (bucket > known.bucket() && horizon_us_ != kMicrosMax) {
       count_out(known.bucket());
       known.set_bucket(bucket);
       count_in(bucket);
@@ -124,7 +110,7 @@ DedupVerdict DedupIndex::judge(const RecordId& id, int64_t event_us, int64_t wat
 
 // Records come nearly in order: most are in the bucket of the one before.
 int64_t DedupIndex::bucket_of(int64_t event_us) {
-  if (horizon_us_ == kMicrosMax) return 0;
+  if (horizon_us_ == kMicrosMax) return static_cast<int64_t>(size() / kIdsPerBucket);
   const uint64_t into = static_cast<uint64_t>(event_us) - static_cast<uint64_t>(bucket_start_us_);
   if (into >= static_cast<uint64_t>(width_us_)) {
     const int64_t bucket = floor_divide(event_us, width_us_);
@@ -150,24 +136,25 @@ void DedupIndex::set_first_live(int64_t bucket) {
   first_live_ = bucket;
   last_bucket_ = {};
   while (!buckets_.empty() && buckets_.begin()->first < first_live_) {
-    dead_ += buckets_.begin()->second;
+    dead_ += buckets_.begin()->second.ids;
     buckets_.erase(buckets_.begin());
   }
   if (dead_ > kDeadMin && dead_ > size() / 4) clean_up();
 }
 
 void DedupIndex::count_in(int64_t bucket) {
-  if (horizon_us_ == kMicrosMax) return;
   if (last_bucket_.second == nullptr || last_bucket_.first != bucket) {
     last_bucket_ = {bucket, &buckets_[bucket]};
   }
-  ++*last_bucket_.second;
+  ++last_bucket_.second->ids;
+  last_bucket_.second->changed_at = ++changes_;
 }
 
 void DedupIndex::count_out(int64_t bucket) {
   const auto at = buckets_.find(bucket);
-  WRACKLINE_CHECK(at != buckets_.end() && at->second > 0);
-  if (--at->second > 0) return;
+  WRACKLINE_CHECK(at != buckets_.end() && at->second.ids > 0);
+  at->second.changed_at = ++changes_;
+  if (--at->second.ids > 0) return;
   buckets_.erase(at);
   last_bucket_ = {};
 }
@@ -243,63 +230,127 @@ bool DedupIndex::refill(const Slot* from, size_t count, Slot* to) const {
   return true;
 }
 
-void DedupIndex::save(std::string& out) const {
-  const size_t start = out.size();
-  out.reserve(start + 48 + size() * sizeof(Slot));
-  out += kMagic;
-  put(out, horizon_us_);
-  put(out, first_live_);
-  put(out, static_cast<uint64_t>(size()));
-  for (size_t i = 0; i < slot_count(); ++i) {
-    const Slot& slot = slots_.get()[i];
-    if (!slot.is_free() && !is_dead(slot)) put(out, slot);
+// ---- Snapshots
+
+// Which slots belong to a bucket. The table is walked when the first bucket is asked for.
+class DedupIndex::ByBucket {
+ public:
+  explicit ByBucket(const DedupIndex& index) : index_(index) {}
+
+  void write(int64_t bucket, SnapshotWriter& out) {
+    if (slots_.empty()) walk();
+    const auto end = ends_.find(bucket);
+    WRACKLINE_CHECK(end != ends_.end());
+    const size_t ids = index_.buckets_.at(bucket).ids;
+    out.u64(ids);
+    for (size_t i = end->second - ids; i < end->second; ++i) {
+      out.bytes(index_.slots_.get() + slots_[i], sizeof(Slot));
+    }
   }
-  put(out, hash64(std::string_view(out).substr(start)));
+
+ private:
+  void walk() {
+    size_t begin = 0;
+    for (const auto& [bucket, known] : index_.buckets_) {
+      ends_[bucket] = begin;
+      begin += known.ids;
+    }
+    WRACKLINE_CHECK(begin == index_.size(), "every known id is in a bucket");
+    slots_.resize(begin);
+    for (size_t i = 0; i < index_.slot_count(); ++i) {
+      const Slot& slot = index_.slots_.get()[i];
+      if (!slot.is_free() && !index_.is_dead(slot)) slots_[ends_.at(slot.bucket())++] = i;
+    }
+  }
+
+  const DedupIndex& index_;
+  std::vector<size_t> slots_;  // by bucket, and within it in the order of hashes
+  std::unordered_map<int64_t, size_t> ends_;
+};
+
+void DedupIndex::save(SnapshotWriter& out) const {
+  out.section("dids");
+  out.i64(horizon_us_);
+  out.i64(first_live_);
+  out.u64(changes_);
+  out.u64(buckets_.size());
+  ByBucket ids(*this);
+  for (const auto& [bucket, known] : buckets_) {
+    out.i64(bucket);
+    out.u64(known.ids);
+    out.u64(known.changed_at);
+    if (known.ids < kPieceIdsMin) {
+      ids.write(bucket, out);
+      continue;
+    }
+    out.piece(format("dedup/{}", bucket), known.changed_at,
+              [&](SnapshotWriter& piece) { ids.write(bucket, piece); });
+  }
 }
 
-Status DedupIndex::restore(std::string_view saved) {
-  const auto damaged = [](std::string detail) {
-    return fail(ErrorCode::kData, "cannot restore the ids of dedup", std::move(detail),
-                "Restore from an older checkpoint.");
-  };
-  constexpr size_t kFrame = kMagic.size() + 4 * sizeof(uint64_t);
-  if (saved.size() < kFrame || !saved.starts_with(kMagic))
-    return damaged("They do not start as saved ids do.");
-  std::string_view end = saved.substr(saved.size() - sizeof(uint64_t));
-  if (hash64(saved.substr(0, saved.size() - sizeof(uint64_t))) != take<uint64_t>(end))
-    return damaged("Their checksum is wrong.");
-  saved.remove_prefix(kMagic.size());
-  const auto horizon_us = take<int64_t>(saved);
-  const auto first_live = take<int64_t>(saved);
-  const auto count = take<uint64_t>(saved);
+Status DedupIndex::restore(SnapshotReader& in) {
+  in.section("dids");
+  const int64_t horizon_us = in.i64();
+  WRACKLINE_TRY(in.status());
   if (horizon_us != horizon_us_) {
     const auto text = [](int64_t us) { return us == kMicrosMax ? std::string("unlimited") : span_text(us); };
     return fail(ErrorCode::kInvalid, "cannot restore the ids of dedup: the horizon has changed",
                 format("It was {} and is now {}.", text(horizon_us), text(horizon_us_)),
                 "Set dedup_horizon to what it was, or start without the checkpoint.");
   }
-  if ((saved.size() - sizeof(uint64_t)) / sizeof(Slot) != count ||
-      (saved.size() - sizeof(uint64_t)) % sizeof(Slot) != 0) {
-    return damaged("There are not as many as they say.");
-  }
   DedupIndex made(horizon_us == kMicrosMax ? std::nullopt : std::optional(Duration(horizon_us)));
-  made.first_live_ = first_live;
-  std::vector<Slot> slots(count);
-  if (count > 0) std::memcpy(slots.data(), saved.data(), count * sizeof(Slot));
-  for (size_t i = 0; i < count; ++i) {
-    const bool in_order = i == 0 || slots[i - 1].high <= slots[i].high;
-    if (slots[i].is_free() || made.is_dead(slots[i]) || !in_order) return damaged("An id is out of order.");
-    made.count_in(slots[i].bucket());
+  made.first_live_ = in.i64();
+  made.changes_ = in.u64();
+  if (made.first_live_ != clamped(made.first_live_)) in.refuse("a bucket is out of range");
+  std::vector<Slot> slots;
+  for (size_t left = in.count(3 * sizeof(int64_t)); left > 0 && !in.failed(); --left) {
+    made.restore_bucket(in, slots);
   }
-  made.capacity_ = std::max(kCapacityMin, count + count / 2);
-  made.used_ = count;
-  while (true) {
-    made.slots_ = allocate(made.slot_count());
-    if (made.refill(slots.data(), count, made.slots_.get())) break;
-    made.overrun_ *= 2;
-  }
+  WRACKLINE_TRY(in.status());
+  std::ranges::sort(slots, [](const Slot& a, const Slot& b) {
+    return std::pair(a.high, a.id_low()) < std::pair(b.high, b.id_low());
+  });
+  made.fill(slots);
   *this = std::move(made);
   return {};
+}
+
+// Appends the ids of the next bucket to `slots`.
+void DedupIndex::restore_bucket(SnapshotReader& in, std::vector<Slot>& slots) {
+  const int64_t bucket = in.i64();
+  const uint64_t ids = in.u64();
+  const uint64_t changed_at = in.u64();
+  const bool in_order = buckets_.empty() || bucket > buckets_.rbegin()->first;
+  if (!in_order || bucket < first_live_ || bucket != clamped(bucket) || ids == 0 || changed_at > changes_) {
+    return in.refuse("a bucket of ids is out of order");
+  }
+  const auto read = [&](SnapshotReader& from) {
+    if (from.count(sizeof(Slot)) != ids) return from.refuse("there are not as many ids as they say");
+    const size_t begin = slots.size();
+    slots.resize(begin + ids);
+    from.bytes(slots.data() + begin, ids * sizeof(Slot));
+    for (size_t i = begin; i < slots.size(); ++i) {
+      const bool rises = i == begin || slots[i - 1].high <= slots[i].high;
+      if (slots[i].is_free() || slots[i].bucket() != bucket || !rises) from.refuse("an id is out of order");
+    }
+  };
+  if (ids < kPieceIdsMin) {
+    read(in);
+  } else {
+    in.piece(format("dedup/{}", bucket), read);
+  }
+  buckets_[bucket] = {ids, changed_at};
+}
+
+// Fills an empty table with ids that are in order.
+void DedupIndex::fill(std::span<const Slot> slots) {
+  capacity_ = std::max(kCapacityMin, slots.size() + slots.size() / 2);
+  used_ = slots.size();
+  while (true) {
+    slots_ = allocate(slot_count());
+    if (refill(slots.data(), slots.size(), slots_.get())) break;
+    overrun_ *= 2;
+  }
 }
 
 }  // namespace wrackline

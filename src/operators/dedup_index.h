@@ -29,10 +29,12 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "data/snapshot.h"
 #include "operators/record_times.h"
 #include "wrackline/time.h"
 
@@ -65,12 +67,15 @@ class DedupIndex {
   // Event times of one bucket span so much; a record's id is known for the horizon and at most this longer.
   Duration bucket_width() const { return Duration(width_us_); }
 
-  // Appends everything that a later judge() depends on: 40 bytes and 24 an id, in the byte order of this
-  // machine.
-  void save(std::string& out) const;
+  // Everything that a later judge() depends on: 24 bytes an id. The ids of one bucket are a piece, whose
+  // revision is the number of the last change in it; ids that are kept for ever lie in buckets of
+  // kIdsPerBucket in the order in which they came, so that a full one never changes again.
+  // Cost: one walk through the table if any piece has changed.
+  void save(SnapshotWriter& out) const;
   // Becomes what was saved. On failure it stays as it was. Errors: kData for bytes that save() has not
-  // written or that are damaged; kInvalid for another horizon.
-  Status restore(std::string_view saved);
+  // written; kInvalid for another horizon.
+  Status restore(SnapshotReader& in);
+  static constexpr size_t kIdsPerBucket = size_t{1} << 18;
 
  private:
   // Stored: the fields of a slot are what save() writes; never change their order or meaning.
@@ -90,7 +95,12 @@ class DedupIndex {
     void operator()(Slot* slots) const { std::free(slots); }
   };
   using Slots = std::unique_ptr<Slot, Free>;
+  struct Bucket {
+    size_t ids = 0;
+    uint64_t changed_at = 0;  // changes_ after its last change
+  };
   static constexpr size_t kBucketBytes = 64;  // of a node of the map
+  class ByBucket;
 
   static Slots allocate(size_t slots);
   size_t home(uint64_t high) const {
@@ -108,6 +118,8 @@ class DedupIndex {
   void clean_up();
   void resize(size_t capacity, size_t overrun);
   bool refill(const Slot* from, size_t count, Slot* to) const;
+  void restore_bucket(SnapshotReader& in, std::vector<Slot>& slots);
+  void fill(std::span<const Slot> slots);
 
   // configuration
   int64_t horizon_us_;  // kMicrosMax: for ever
@@ -116,13 +128,14 @@ class DedupIndex {
   Slots slots_;
   size_t used_ = 0;  // slots with an id, known or dead
   int64_t first_live_;
+  uint64_t changes_ = 0;               // of ids since the first record
+  std::map<int64_t, Bucket> buckets_;  // with ids that are known
   // state that follows from it
   size_t capacity_;
   size_t overrun_;  // slots behind the last home, for what is pushed on; one of them stays free
   size_t dead_ = 0;
   int64_t evict_at_us_ = kMicrosMin;           // the watermark that drops the next bucket
-  std::map<int64_t, size_t> buckets_;          // ids by bucket, unless they are kept for ever
-  std::pair<int64_t, size_t*> last_bucket_{};  // of the record before
+  std::pair<int64_t, Bucket*> last_bucket_{};  // of the record before
   int64_t bucket_number_ = 0;  // bucket_of() of the record before, and where that bucket starts
   int64_t bucket_start_us_ = kMicrosMax;
 };

@@ -220,6 +220,18 @@ TEST(DedupIndex, CrowdedIdsAreToldApart) {
 
 // ---- saving
 
+std::string saved_bytes(const DedupIndex& index) {
+  SnapshotWriter out;
+  index.save(out);
+  return out.finish();
+}
+
+Status restore(DedupIndex& index, std::string_view saved) {
+  WRACKLINE_ASSIGN(SnapshotReader in, SnapshotReader::open(saved));
+  WRACKLINE_TRY(index.restore(in));
+  return in.finish();
+}
+
 TEST(DedupIndex, RestoringEqualsNeverStopping) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
@@ -234,43 +246,111 @@ TEST(DedupIndex, RestoringEqualsNeverStopping) {
                 restarted.judge(id, event.event_us, event.watermark_us))
           << "seed " << seed;
       if (random() % 200 != 0) continue;
-      std::string saved = "before";
-      restarted.save(saved);
+      const std::string saved = saved_bytes(restarted);
       DedupIndex fresh(horizon);
-      const Status status = fresh.restore(std::string_view(saved).substr(6));
+      const Status status = restore(fresh, saved);
       ASSERT_TRUE(status) << status.error().to_string();
-      std::string again;
-      fresh.save(again);
-      ASSERT_EQ(again, saved.substr(6)) << "what was restored saves to the same bytes";
+      ASSERT_EQ(saved_bytes(fresh), saved) << "what was restored saves to the same bytes";
       restarted = std::move(fresh);
     }
+  }
+}
+
+// Keeps pieces as a checkpoint does: one whose revision is known is not written again.
+class KeptPieces : public PieceWriter, public PieceReader {
+ public:
+  void put(std::string_view name, uint64_t revision, const WritePiece& write) override {
+    Piece& piece = pieces_[std::string(name)];
+    named_.insert(std::string(name));
+    if (!piece.bytes.empty() && piece.revision == revision) return;
+    SnapshotWriter out;
+    write(out);
+    piece = {revision, out.finish()};
+    ++written;
+  }
+  void need_file(std::string_view) override {}
+  Result<std::string> get(std::string_view name) override {
+    const auto piece = pieces_.find(name);
+    if (piece == pieces_.end()) return fail(ErrorCode::kNotFound, "no such piece");
+    return piece->second.bytes;
+  }
+  // Forgets what the snapshot that was just taken does not name.
+  void next_snapshot() {
+    std::erase_if(pieces_, [&](const auto& piece) { return !named_.contains(piece.first); });
+    named_.clear();
+    written = 0;
+  }
+  size_t size() const { return pieces_.size(); }
+  size_t written = 0;
+
+ private:
+  struct Piece {
+    uint64_t revision = 0;
+    std::string bytes;
+  };
+  std::map<std::string, Piece, std::less<>> pieces_;
+  std::set<std::string> named_;
+};
+
+TEST(DedupIndex, WritesOnlyTheBucketsThatHaveChanged) {
+  for (const bool for_ever : {false, true}) {
+    SCOPED_TRACE(for_ever ? "for ever" : "an hour");
+    const auto horizon = for_ever ? std::nullopt : std::optional(seconds(3600));
+    std::mt19937_64 random(7);
+    KeptPieces pieces;
+    DedupIndex whole(horizon);
+    DedupIndex index(horizon);
+    uint64_t next = 0;
+    size_t written = 0;
+    size_t kept = 0;
+    const int per_minute = for_ever ? 30'000 : 1000;
+    for (int64_t minute = 0; minute < (for_ever ? 20 : 90); ++minute) {
+      for (int i = 0; i < per_minute; ++i) {
+        const int64_t now = (minute * per_minute + i) * 60'000'000 / per_minute;
+        const int64_t event = std::max<int64_t>(0, now - static_cast<int64_t>(random() % 10'000'000));
+        const bool is_copy = next > 100 && random() % 10 == 0;
+        const RecordId id = id_of(is_copy ? next - 1 - random() % 100 : next++, random() % 50 == 0);
+        ASSERT_EQ(index.judge(id, event, now - 10'000'000), whole.judge(id, event, now - 10'000'000));
+      }
+      SnapshotWriter out(pieces, "s/");
+      index.save(out);
+      written += pieces.written;
+      kept += pieces.size() - pieces.written;
+      pieces.next_snapshot();
+      const std::string bytes = out.finish();
+      EXPECT_LT(bytes.size(), 30'000U) << "the ids are in the pieces";
+      SnapshotReader in = SnapshotReader::open(bytes, pieces, "s/").value();
+      DedupIndex fresh(horizon);
+      const Status status = fresh.restore(in);
+      ASSERT_TRUE(status) << status.error().to_string();
+      index = std::move(fresh);
+    }
+    EXPECT_EQ(saved_bytes(index), saved_bytes(whole));
+    EXPECT_GT(kept, for_ever ? 8U : 5 * written);
   }
 }
 
 TEST(DedupIndex, DamageIsSeenAndChangesNothing) {
   DedupIndex index(seconds(10));
   for (uint64_t i = 0; i < 20; ++i) index.judge(id_of(i), static_cast<int64_t>(i), 0);
-  std::string saved;
-  index.save(saved);
-  EXPECT_EQ(saved.size(), 40U + 20 * 24);
+  const std::string saved = saved_bytes(index);
   for (size_t i = 0; i < saved.size(); ++i) {
     std::string damaged = saved;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
     DedupIndex other(seconds(10));
     other.judge(id_of(100), 0, 0);
-    const Status status = other.restore(damaged);
+    const Status status = restore(other, damaged);
     ASSERT_FALSE(status) << i;
     EXPECT_EQ(status.error().code, ErrorCode::kData);
     EXPECT_EQ(other.judge(id_of(100), 0, 0), kDuplicate);
-    ASSERT_FALSE(other.restore(std::string_view(saved).substr(0, i))) << i;
+    ASSERT_FALSE(restore(other, std::string_view(saved).substr(0, i))) << i;
   }
 }
 
 TEST(DedupIndex, AnotherHorizonIsRefused) {
-  DedupIndex index(seconds(10));
-  std::string saved;
-  index.save(saved);
-  const Status status = DedupIndex(std::nullopt).restore(saved);
+  const std::string saved = saved_bytes(DedupIndex(seconds(10)));
+  DedupIndex other(std::nullopt);
+  const Status status = restore(other, saved);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(status.error().detail, "It was 10 s and is now unlimited.");

@@ -327,14 +327,15 @@ TEST(Dedup, RestoringEqualsNeverStopping) {
   const std::vector<Fate> expected = fates_of(whole, records, [] { return size_t{100}; });
   TimeStage first(stage_options(micros(2000)));
   std::vector<Fate> fates = fates_of(first, std::span(records).first(1000), [] { return size_t{100}; });
-  std::string saved;
-  first.dedup()->save(saved);
+  SnapshotWriter out;
+  first.save(out);
+  const std::string saved = out.finish();
   TimeStage second(stage_options(micros(2000)));
-  ASSERT_TRUE(second.dedup()->restore(saved));
-  const PartitionIndex partition = second.partition("p");
-  second.tracker().raise_watermark(first.tracker().watermark());
-  second.tracker().observe(partition, first.tracker().progress(),
-                           ArrivalTime(first.tracker().progress().micros()));
+  SnapshotReader in = SnapshotReader::open(saved).value();
+  const Status status = second.restore(in);
+  ASSERT_TRUE(status) << status.error().to_string();
+  ASSERT_TRUE(in.finish());
+  EXPECT_EQ(second.dedup()->statistics().duplicates, first.dedup()->statistics().duplicates);
   const std::vector<Fate> rest =
       fates_of(second, std::span(records).subspan(1000), [] { return size_t{100}; });
   fates.insert(fates.end(), rest.begin(), rest.end());

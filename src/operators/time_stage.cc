@@ -296,4 +296,64 @@ void TimeStage::judge(RecordTimes& times, size_t begin, size_t end) {
   if (dedup_) dedup_->judge(times, begin, end);
 }
 
+// ---- Snapshots
+
+void TimeStage::save(SnapshotWriter& out) const {
+  out.section("time");
+  const WatermarkTracker::State state = tracker_.state();
+  out.i64(state.delay.micros());
+  out.i64(state.progress.micros());
+  out.i64(state.floor.micros());
+  out.u64(names_.size());
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const WatermarkTracker::SavedPartition& partition = state.partitions[i];
+    out.text(names_[i]);
+    out.i64(partition.progress.micros());
+    out.u8(static_cast<uint8_t>(partition.state));
+    out.u8(partition.was_idle ? 1 : 0);
+  }
+  units_.save(out);
+  out.u8(dedup_ ? 1 : 0);
+  if (dedup_) dedup_->save(out);
+}
+
+Status TimeStage::restore(SnapshotReader& in) {
+  in.section("time");
+  WatermarkTracker::State state;
+  state.delay = Duration(in.i64());
+  state.progress = EventTime(in.i64());
+  state.floor = EventTime(in.i64());
+  if (state.delay < Duration()) in.refuse("the watermark delay is negative");
+  restore_partitions(in, state);
+  units_.restore(in);
+  const bool has_dedup = in.u8() != 0;
+  WRACKLINE_TRY(in.status());
+  if (has_dedup != dedup_.has_value()) {
+    return fail(ErrorCode::kInvalid, "cannot restore the source: dedup_key was added or taken away", {},
+                "Declare the source as it was, or start without the checkpoint.");
+  }
+  tracker_.restore(state);
+  return dedup_ ? dedup_->restore(in) : Status();
+}
+
+// by_integer_ needs no place in a snapshot: it is filled again through by_name_.
+void TimeStage::restore_partitions(SnapshotReader& in, WatermarkTracker::State& state) {
+  names_.clear();
+  by_name_.clear();
+  by_integer_.clear();
+  constexpr size_t kBytesMin = 2 * sizeof(int64_t) + 2;
+  for (size_t left = in.count(kBytesMin); left > 0 && !in.failed(); --left) {
+    names_.emplace_back(in.text());
+    const auto index = static_cast<PartitionIndex>(names_.size() - 1);
+    if (!by_name_.emplace(names_.back(), index).second) in.refuse("two partitions have the same name");
+    WatermarkTracker::SavedPartition partition;
+    partition.progress = EventTime(in.i64());
+    const uint8_t activity = in.u8();
+    if (activity > static_cast<uint8_t>(PartitionState::kEnded)) in.refuse("no state of a partition");
+    partition.state = static_cast<PartitionState>(activity);
+    partition.was_idle = in.u8() != 0;
+    state.partitions.push_back(partition);
+  }
+}
+
 }  // namespace wrackline

@@ -76,6 +76,13 @@ class TimeStage {
   // as read; the guards against the future and the past deal with them.
   std::vector<Finding> unit_findings() const;
 
+  // Everything that the next records depend on: watermark, partitions, ids that dedup knows, and the counts.
+  void save(SnapshotWriter& out) const;
+  // Requires: the stage was made with the same options. Partition indices that it gave before are void: ask
+  // for them by name again. Errors: kData; kInvalid where the snapshot is of a stage with other options.
+  // The stage is then of no use.
+  Status restore(SnapshotReader& in);
+
   WatermarkTracker& tracker() { return tracker_; }
   const WatermarkTracker& tracker() const { return tracker_; }
 
@@ -88,6 +95,7 @@ class TimeStage {
   std::vector<NoArrival> read_arrival_times(const Batch& batch, WallTime read_at,
                                             std::vector<int64_t>& arrival_us) const;
   void read_partitions(const Batch& batch, PartitionIndex split, RecordTimes& times);
+  void restore_partitions(SnapshotReader& in, WatermarkTracker::State& state);
   void suspect_units(const RecordTimes& times);
   void guard_future(const Batch& batch, RecordTimes& times);
 

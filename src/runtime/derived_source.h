@@ -14,9 +14,10 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "base/error.h"
+#include "data/snapshot.h"
 #include "data/value.h"
 #include "operators/sink.h"
 #include "operators/time_stage.h"
@@ -52,16 +53,29 @@ class DerivedSource {
   // No row that is yet to come has a time before what the watermark says: the source's watermark follows.
   void follow(int64_t watermark_us);
 
+  // The rows that wait, by window end, and the stage. Many rows of one end are a piece.
+  void save(SnapshotWriter& out) const;
+  // Requires: a new source of the same plan. Errors: kData; kInvalid for another plan. It is then of no use.
+  Status restore(SnapshotReader& in);
+
  private:
   struct Row {
     std::vector<Value> values;
     std::string json;
   };
+  struct End {
+    std::map<std::string, Row> rows;  // by identity
+    uint64_t changed_at = 0;          // changes_ after its last change
+  };
   void identify(const ChangeBatch& changes, size_t row, std::string& identity) const;
+  void save_rows(const End& end, SnapshotWriter& out) const;
+  void restore_rows(SnapshotReader& in, int64_t end_us, End& end) const;
+  bool has_times_of(const Row& row, int64_t end_us) const;
 
   DerivedPlan plan_;
   TimeStage stage_;
-  std::map<std::pair<int64_t, std::string>, Row> waiting_;  // by (window end, identity)
+  std::map<int64_t, End> waiting_;  // by window end
+  uint64_t changes_ = 0;            // of waiting rows since the first
   Batch batch_;
   RecordTimes times_;
   std::vector<std::string> raw_;
