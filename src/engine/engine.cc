@@ -142,12 +142,15 @@ Result<std::unique_ptr<Engine>> Engine::make(sql::Job job, EngineOptions options
   if (options.state_directory.empty()) {
     ledger = ledger::Ledger::transient();
   } else {
-    WRACKLINE_ASSIGN(ledger, ledger::Ledger::open_for_run(options.state_directory, job.path));
+    WRACKLINE_ASSIGN(ledger,
+                     ledger::Ledger::open_for_run(
+                         options.state_directory, job.path,
+                         options.resume ? ledger::RunChoice::kResumeUnfinished : ledger::RunChoice::kNew));
   }
   std::unique_ptr<Engine> engine(new Engine(std::move(job), std::move(options), std::move(ledger), clock));
   if (const Status started = engine->start(); !started) {
     // The generation that was taken has done nothing; what went wrong with the plan is what matters.
-    static_cast<void>(engine->ledger_->finish(false));
+    static_cast<void>(engine->ledger_->finish(ledger::RunEnd::kFailed));
     return fail(started.error());
   }
   return engine;

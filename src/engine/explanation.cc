@@ -32,13 +32,16 @@ class Nowhere final : public ChangeConsumer {
 class LastEntry final : public ledger::Ledger {
  public:
   int64_t generation() const override { return 0; }
+  int64_t run() const override { return 0; }
+  int64_t last_seq() const override { return 0; }
+  Status rewind(int64_t) override { return {}; }
   Status add(ledger::Entry entry) override {
     last = std::move(entry);
     return {};
   }
   Status commit() override { return {}; }
   int64_t size() const override { return 0; }
-  Status finish(bool) override { return {}; }
+  Status finish(ledger::RunEnd) override { return {}; }
   Status scan(const ledger::Filter&, const std::function<bool(const ledger::Entry&)>&) override { return {}; }
   Result<ledger::RunInfo> info() override { return ledger::RunInfo{}; }
   Result<std::vector<Summary>> summary() override { return std::vector<Summary>{}; }

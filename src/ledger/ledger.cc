@@ -14,6 +14,12 @@ constexpr size_t kKeptEntries = 1000;
 class TransientLedger final : public Ledger {
  public:
   int64_t generation() const override { return 1; }
+  int64_t run() const override { return 1; }
+  int64_t last_seq() const override { return size_; }
+  Status rewind(int64_t seq) override {
+    if (seq == size_) return {};
+    return fail(ErrorCode::kInvalid, "a ledger in memory has no earlier state to go back to");
+  }
   int64_t size() const override { return size_; }
   Status commit() override { return {}; }
 
@@ -23,8 +29,8 @@ class TransientLedger final : public Ledger {
     if (kept_.size() < kKeptEntries) kept_.push_back(std::move(entry));
     return {};
   }
-  Status finish(bool finished) override {
-    status_ = finished ? "finished" : "failed";
+  Status finish(RunEnd end) override {
+    status_ = end == RunEnd::kFinished ? "finished" : end == RunEnd::kStopped ? "stopped" : "failed";
     return {};
   }
   Status scan(const Filter& filter, const std::function<bool(const Entry&)>& visit) override {
@@ -38,7 +44,8 @@ class TransientLedger final : public Ledger {
     return {};
   }
   Result<RunInfo> info() override {
-    return RunInfo{.generation = 1, .job = {}, .status = status_, .started_us = 0, .entries = size_};
+    return RunInfo{
+        .run = 1, .generation = 1, .job = {}, .status = status_, .started_us = 0, .entries = size_};
   }
   Result<std::vector<Summary>> summary() override {
     std::vector<Summary> rows;
@@ -66,8 +73,9 @@ class TransientLedger final : public Ledger {
 
 }  // namespace
 
-Result<std::unique_ptr<Ledger>> Ledger::open_for_run(const std::string& directory, const std::string& job) {
-  return SqliteWriter::open(directory, job);
+Result<std::unique_ptr<Ledger>> Ledger::open_for_run(const std::string& directory, const std::string& job,
+                                                     RunChoice choice) {
+  return SqliteWriter::open(directory, job, choice);
 }
 
 std::unique_ptr<Ledger> Ledger::transient() {

@@ -1,8 +1,11 @@
 // The ledger: every record that is in no result, and why. Durable, ordinary SQL underneath
 // (docs/formats/ledger.md).
 //
-// Natural key of an entry: (generation, view, source, file, offset): adding the same record again changes
-// nothing. Threads: one writer; readers in other processes see committed ticks only.
+// A run may have several attempts: each start acquires a greater generation, and a run is named by the
+// generation of its first attempt. Entries belong to the run. Natural key of an entry: (run, view, source,
+// file, offset): adding the same record again, in the same attempt or in a later one that replays it, changes
+// nothing.
+// Threads: one writer; readers in other processes see committed ticks only.
 #pragma once
 
 #include <cstdint>
@@ -45,12 +48,29 @@ struct Entry {
 };
 
 struct RunInfo {
-  int64_t generation = 0;
-  std::string job;     // path
-  std::string status;  // running | finished | failed
-  int64_t started_us = 0;
-  int64_t entries = 0;
+  int64_t run = 0;
+  int64_t generation = 0;  // of its newest attempt
+  std::string job;         // path
+  std::string status;      // running | stopped | failed | finished; of its newest attempt
+  int64_t started_us = 0;  // of its newest attempt
+  int64_t entries = 0;     // that the run has in the ledger now
 };
+
+// What a state directory held when it was opened for a run.
+struct LastRun {
+  int64_t run = 0;
+  int64_t generation = 0;  // of its last attempt
+  std::string status;      // stopped | failed (killed is failed) | finished
+  std::string job;         // path
+  int64_t entries = 0;
+  int64_t last_seq = 0;
+};
+
+enum class RunChoice : uint8_t {
+  kNew,               // a new run, whatever the last one came to
+  kResumeUnfinished,  // the last run goes on if it has not finished; else a new one
+};
+enum class RunEnd : uint8_t { kFinished, kStopped, kFailed };
 
 struct Filter {
   std::optional<std::string> view = std::nullopt;
@@ -63,22 +83,39 @@ struct Filter {
 class Ledger {
  public:
   // Opens for writing, makes it if absent, takes the state directory's lock and starts a new, greater
-  // generation. Errors: kUnavailable when another process holds the directory (names its pid) or it cannot be
-  // written; kData when the file is not a ledger or of a newer format.
-  static Result<std::unique_ptr<Ledger>> open_for_run(const std::string& directory, const std::string& job);
+  // generation. A ledger of an older format is brought up to this one. Errors: kUnavailable when another
+  // process holds the directory (names its pid) or it cannot be written; kData when the file is not a ledger
+  // or of a newer format.
+  static Result<std::unique_ptr<Ledger>> open_for_run(const std::string& directory, const std::string& job,
+                                                      RunChoice choice = RunChoice::kNew);
   // In memory, for --state none: entries are counted and the first few kept for the report.
   static std::unique_ptr<Ledger> transient();
-  // Opens to read; the newest generation is shown unless another is asked for. Works while a run is writing.
+  // Opens to read; the newest run is shown unless that of another generation is asked for. Works while a run
+  // is writing.
   static Result<std::unique_ptr<Ledger>> open_to_read(const std::string& directory,
                                                       std::optional<int64_t> generation = std::nullopt);
   virtual ~Ledger() = default;
 
-  virtual int64_t generation() const = 0;
+  virtual int64_t generation() const = 0;                 // of this attempt
+  virtual int64_t run() const = 0;                        // the generation of its first attempt
+  bool resumed() const { return run() != generation(); }  // the last run had not finished and is continued
+  // Of a ledger opened for a run: the run that was last before this attempt, the one that goes on if
+  // resumed().
+  virtual std::optional<LastRun> last_run() const { return std::nullopt; }
+
   virtual Status add(Entry entry) = 0;  // buffered until commit
   virtual Status commit() = 0;          // durable when it returns
-  virtual int64_t size() const = 0;     // entries of this generation
-  // Ends the run. finished: entries of older generations, which this run has judged anew, are removed.
-  virtual Status finish(bool finished) = 0;
+  virtual int64_t size() const = 0;     // entries of this run, those of its earlier attempts too
+  virtual int64_t last_seq()
+      const = 0;  // of the newest entry; those of this run are greater than the others'
+  // The attempt goes on from a state in which last_seq() was `seq`. Entries behind it stay: the replay meets
+  // them again. Requires: before the first add.
+  // Errors: kData when the ledger does not reach as far, so it is not of the state's run.
+  virtual Status rewind(int64_t seq) = 0;
+  // No later attempt will rewind to before `seq`: what is kept for that may go. Cost: with the next commit.
+  virtual void settle(int64_t /*seq*/) {}
+  // Ends the attempt. kFinished: entries of older runs, whose records this run has judged anew, are removed.
+  virtual Status finish(RunEnd end) = 0;
 
   // Calls `visit` for each entry in seq order; stops when it returns false.
   virtual Status scan(const Filter& filter, const std::function<bool(const Entry&)>& visit) = 0;

@@ -18,7 +18,7 @@ constexpr const char* kEntryColumns =
     "e.key, "
     "e.event_time_us, e.arrival_time_us, e.reason_id, e.detail, e.watermark_us, e.tick, e.payload, e.state, "
     "e.window_count, e.window_start_us, e.window_end_us, e.late_by_us "
-    "FROM entry e CROSS JOIN stream s ON s.id = e.stream_id WHERE s.generation = ?1";
+    "FROM entry e CROSS JOIN stream s ON s.id = e.stream_id WHERE s.run = ?1";
 
 std::optional<int64_t> optional_integer(const sqlite::Statement& row, int column) {
   if (row.is_null(column)) return std::nullopt;
@@ -80,9 +80,10 @@ std::string list_of(sqlite::Database& database) {
   return list;
 }
 
-Status check_generation(sqlite::Database& database, int64_t generation) {
+// The run that an attempt with this generation belongs to.
+Result<int64_t> run_of(sqlite::Database& database, int64_t generation) {
   WRACKLINE_ASSIGN(sqlite::Statement statement,
-                   database.prepare("SELECT replaced_by FROM generation WHERE generation = ?1"));
+                   database.prepare("SELECT replaced_by, run FROM generation WHERE generation = ?1"));
   statement.bind(1, generation);
   WRACKLINE_ASSIGN(const bool row, statement.step());
   const std::string kept = format("Kept are the generations {}.", list_of(database));
@@ -97,7 +98,7 @@ Status check_generation(sqlite::Database& database, int64_t generation) {
         format("Generation {} judged the same records anew and replaced them. {}", statement.integer(0),
                kept));
   }
-  return {};
+  return statement.integer(1);
 }
 
 // A medium that cannot be written cannot hold the write-ahead log's index; without a log nobody is writing
@@ -129,7 +130,8 @@ Result<std::unique_ptr<Ledger>> SqliteReader::open(const std::string& directory,
   WRACKLINE_TRY(check_there(directory));
   WRACKLINE_ASSIGN(sqlite::Database database, open_readable(directory));
   std::unique_ptr<SqliteReader> reader(new SqliteReader(directory, std::move(database)));
-  WRACKLINE_TRY(check_schema(reader->database_));
+  WRACKLINE_ASSIGN(const int64_t version, check_schema(reader->database_));
+  if (version == 1) WRACKLINE_TRY(show_version_1(reader->database_));
   if (!generation) {
     WRACKLINE_ASSIGN(generation,
                      reader->database_.query_integer("SELECT max(generation) FROM generation", 0));
@@ -137,13 +139,16 @@ Result<std::unique_ptr<Ledger>> SqliteReader::open(const std::string& directory,
       return fail(ErrorCode::kNotFound, format("ledger \"{}\" holds no run yet", ledger_path(directory)));
     }
   }
-  WRACKLINE_TRY(check_generation(reader->database_, *generation));
-  reader->generation_ = *generation;
-  WRACKLINE_ASSIGN(
-      reader->size_,
-      reader->database_.query_integer(format(
-          "SELECT count(*) FROM entry WHERE stream_id IN (SELECT id FROM stream WHERE generation = {})",
-          *generation)));
+  WRACKLINE_ASSIGN(reader->run_, run_of(reader->database_, *generation));
+  WRACKLINE_ASSIGN(reader->generation_,
+                   reader->database_.query_integer(
+                       format("SELECT max(generation) FROM generation WHERE run = {}", reader->run_)));
+  const std::string of_run = format("stream_id IN (SELECT id FROM stream WHERE run = {})", reader->run_);
+  WRACKLINE_ASSIGN(reader->size_,
+                   reader->database_.query_integer("SELECT count(*) FROM entry WHERE " + of_run));
+  WRACKLINE_ASSIGN(reader->last_seq_,
+                   reader->database_.query_integer(
+                       format("SELECT max(last_seq) FROM generation WHERE run = {}", reader->run_)));
   return reader;
 }
 
@@ -153,7 +158,10 @@ Status SqliteReader::add(Entry /*entry*/) {
 Status SqliteReader::commit() {
   return {};
 }
-Status SqliteReader::finish(bool /*finished*/) {
+Status SqliteReader::rewind(int64_t /*seq*/) {
+  return fail(ErrorCode::kInvalid, format("ledger \"{}\" is open to read only", ledger_path(directory_)));
+}
+Status SqliteReader::finish(RunEnd /*end*/) {
   return {};
 }
 
@@ -172,7 +180,7 @@ Result<std::vector<MissedWindow>> SqliteReader::more_windows(int64_t seq) {
 
 Status SqliteReader::scan(const Filter& filter, const std::function<bool(const Entry&)>& visit) {
   WRACKLINE_ASSIGN(sqlite::Statement statement, database_.prepare(scan_sql(filter)));
-  statement.bind(1, generation_);
+  statement.bind(1, run_);
   bind_filter(statement, filter);
   Entry entry;
   for (;;) {
@@ -196,6 +204,7 @@ Result<RunInfo> SqliteReader::info() {
     return fail(ErrorCode::kData,
                 format("ledger \"{}\" lost generation {}", ledger_path(directory_), generation_));
   RunInfo info;
+  info.run = run_;
   info.generation = generation_;
   info.job = statement.text(0);
   info.status = statement.text(1);
@@ -211,8 +220,8 @@ Result<std::vector<Ledger::Summary>> SqliteReader::summary() {
                    database_.prepare(
                        "SELECT s.\"view\", e.reason_id, sum(e.n) FROM (SELECT stream_id, reason_id, count(*) "
                        "AS n FROM entry NOT INDEXED GROUP BY 1, 2) e JOIN stream s ON s.id = e.stream_id "
-                       "WHERE s.generation = ?1 GROUP BY 1, 2 ORDER BY 1, 2"));
-  statement.bind(1, generation_);
+                       "WHERE s.run = ?1 GROUP BY 1, 2 ORDER BY 1, 2"));
+  statement.bind(1, run_);
   std::vector<Summary> rows;
   for (;;) {
     WRACKLINE_ASSIGN(const bool row, statement.step());

@@ -22,10 +22,13 @@ class SqliteReader : public Ledger {
                                               std::optional<int64_t> generation);
 
   int64_t generation() const override { return generation_; }
+  int64_t run() const override { return run_; }
   Status add(Entry entry) override;
   Status commit() override;
   int64_t size() const override { return size_; }
-  Status finish(bool finished) override;
+  int64_t last_seq() const override { return last_seq_; }
+  Status rewind(int64_t seq) override;
+  Status finish(RunEnd end) override;
   Status scan(const Filter& filter, const std::function<bool(const Entry&)>& visit) override;
   Result<RunInfo> info() override;
   Result<std::vector<Summary>> summary() override;
@@ -38,19 +41,25 @@ class SqliteReader : public Ledger {
   std::string directory_;
   sqlite::Database database_;
   int64_t generation_ = 0;
+  int64_t run_ = 0;
   int64_t size_ = 0;
+  int64_t last_seq_ = 0;
 };
 
 // One transaction from the first add of a tick to its commit. After a failure everything uncommitted is
 // rolled back and every further call returns the same error.
 class SqliteWriter final : public SqliteReader {
  public:
-  static Result<std::unique_ptr<Ledger>> open(const std::string& directory, const std::string& job);
+  static Result<std::unique_ptr<Ledger>> open(const std::string& directory, const std::string& job,
+                                              RunChoice choice);
   ~SqliteWriter() override;
 
+  std::optional<LastRun> last_run() const override { return last_run_; }
   Status add(Entry entry) override;
   Status commit() override;
-  Status finish(bool finished) override;
+  Status rewind(int64_t seq) override;
+  void settle(int64_t seq) override;
+  Status finish(RunEnd end) override;
 
  private:
   // One log of records as one view sees it.
@@ -63,13 +72,15 @@ class SqliteWriter final : public SqliteReader {
   SqliteWriter(std::string directory, sqlite::Database database, StateLock lock)
       : SqliteReader(std::move(directory), std::move(database)), lock_(std::move(lock)) {}
   Status prepare();
-  Status start_generation(const std::string& job);
+  Status start_generation(const std::string& job, RunChoice choice);
+  Status find_last_run();
+  Status go_on();
   Status remove_superseded();
-  Status remove_generations(const std::string& condition);
+  Status remove_runs(const std::string& condition);
   Status begin();
   Status insert(const Entry& entry);
   Status insert_windows(const Entry& entry);
-  Status end_generation(bool finished);
+  Status end_generation(RunEnd end);
   Result<const Stream*> stream_of(const Entry& entry);
   Status broken(Status failure);
 
@@ -81,7 +92,9 @@ class SqliteWriter final : public SqliteReader {
   std::optional<sqlite::Transaction> transaction_;
   std::map<StreamName, Stream> streams_;
   const std::pair<const StreamName, Stream>* last_stream_ = nullptr;
-  int64_t last_seq_ = 0;
+  std::optional<LastRun> last_run_;
+  int64_t settled_seq_ = 0;
+  bool began_ = false;  // an entry was added
   std::optional<Error> failure_;
   bool ended_ = false;
 };

@@ -83,11 +83,13 @@ class LedgerTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<Ledger> open_run(const std::string& job = "job.sql") const {
-    Result<std::unique_ptr<Ledger>> ledger = Ledger::open_for_run(state_, job);
+  std::unique_ptr<Ledger> open_run(const std::string& job = "job.sql",
+                                   RunChoice choice = RunChoice::kNew) const {
+    Result<std::unique_ptr<Ledger>> ledger = Ledger::open_for_run(state_, job, choice);
     if (!ledger) ADD_FAILURE() << ledger.error().to_string();
     return ledger ? std::move(*ledger) : nullptr;
   }
+  std::unique_ptr<Ledger> resume_run() const { return open_run("job.sql", RunChoice::kResumeUnfinished); }
   std::unique_ptr<Ledger> open_reader(std::optional<int64_t> generation = std::nullopt) const {
     Result<std::unique_ptr<Ledger>> ledger = Ledger::open_to_read(state_, generation);
     if (!ledger) ADD_FAILURE() << ledger.error().to_string();
@@ -105,7 +107,7 @@ class LedgerTest : public testing::Test {
   void finished_run(const std::vector<int64_t>& offsets) const {
     const std::unique_ptr<Ledger> ledger = open_run();
     for (const int64_t offset : offsets) add(*ledger, late_entry(offset));
-    ASSERT_TRUE(ledger->finish(true).has_value());
+    ASSERT_TRUE(ledger->finish(RunEnd::kFinished).has_value());
   }
   static void add(Ledger& ledger, Entry entry) {
     const Status status = ledger.add(std::move(entry));
@@ -316,7 +318,7 @@ TEST_F(LedgerTest, GenerationsRiseAndAFinishedRunReplacesTheOlderOnes) {
     commit(*ledger);
     EXPECT_THAT(offsets(*open_reader(1)), ElementsAre(1, 2, 3)) << "until the new run is finished";
     EXPECT_THAT(offsets(*open_reader()), ElementsAre(1));
-    ASSERT_TRUE(ledger->finish(true).has_value());
+    ASSERT_TRUE(ledger->finish(RunEnd::kFinished).has_value());
     EXPECT_THAT(offsets(*ledger), ElementsAre(1)) << "readable for the report";
     EXPECT_EQ(ledger->info()->status, "finished");
   }
@@ -339,7 +341,7 @@ TEST_F(LedgerTest, AFailedRunLeavesTheOlderEntriesAlone) {
     add(*ledger, late_entry(1));
     commit(*ledger);
     add(*ledger, late_entry(2));
-    ASSERT_TRUE(ledger->finish(false).has_value());
+    ASSERT_TRUE(ledger->finish(RunEnd::kFailed).has_value());
   }
   EXPECT_THAT(offsets(*open_reader(1)), ElementsAre(1, 2));
   EXPECT_THAT(offsets(*open_reader()), ElementsAre(1, 2));
@@ -377,11 +379,176 @@ TEST_F(LedgerTest, WindowsOfRemovedEntriesGoToo) {
     Entry entry = late_entry(run);
     entry.windows = {{kNoon, kNoon + 60, 5}, {kNoon + 30, kNoon + 90, 1}};
     add(*ledger, entry);
-    ASSERT_TRUE(ledger->finish(true).has_value());
+    ASSERT_TRUE(ledger->finish(RunEnd::kFinished).has_value());
   }
   EXPECT_EQ(query("SELECT seq, window_start_us - 1714564800000000 FROM missed_windows ORDER BY 2"),
             "2|0\n2|30\n");
   EXPECT_EQ(query("SELECT count(*) FROM more_window"), "1\n");
+}
+
+// --- Attempts of one run
+
+TEST_F(LedgerTest, AStoppedRunGoesOnInTheNextAttempt) {
+  {
+    const std::unique_ptr<Ledger> ledger = resume_run();
+    EXPECT_FALSE(ledger->resumed()) << "there is nothing to go on with";
+    EXPECT_EQ(ledger->last_run(), std::nullopt);
+    for (int64_t i = 0; i < 5; ++i) add(*ledger, late_entry(i));
+    ASSERT_TRUE(ledger->finish(RunEnd::kStopped).has_value());
+  }
+  const std::unique_ptr<Ledger> ledger = resume_run();
+  EXPECT_TRUE(ledger->resumed());
+  EXPECT_EQ(ledger->run(), 1);
+  EXPECT_EQ(ledger->generation(), 2);
+  const LastRun last = ledger->last_run().value_or(LastRun{});
+  EXPECT_EQ(last.run, 1);
+  EXPECT_EQ(last.generation, 1);
+  EXPECT_EQ(last.status, "stopped");
+  EXPECT_EQ(last.job, "job.sql");
+  EXPECT_EQ(last.entries, 5);
+  EXPECT_EQ(last.last_seq, 5);
+  EXPECT_EQ(ledger->size(), 5);
+  EXPECT_EQ(ledger->last_seq(), 5);
+  ASSERT_TRUE(ledger->rewind(3).has_value());
+  EXPECT_EQ(ledger->size(), 5);
+  for (int64_t i = 3; i < 8; ++i) add(*ledger, late_entry(i, "again"));
+  commit(*ledger);
+  EXPECT_EQ(ledger->size(), 8);
+  EXPECT_EQ(ledger->last_seq(), 8);
+  const std::vector<Entry> found = entries(*open_reader());
+  ASSERT_EQ(found.size(), 8U);
+  for (int64_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(found[static_cast<size_t>(i)].offset, i);
+    EXPECT_EQ(found[static_cast<size_t>(i)].seq, i + 1);
+    EXPECT_EQ(found[static_cast<size_t>(i)].payload == "again", i >= 5) << i;
+  }
+  ASSERT_TRUE(ledger->finish(RunEnd::kFinished).has_value());
+  const std::unique_ptr<Ledger> reader = open_reader(1);
+  EXPECT_EQ(reader->run(), 1) << "the first attempt's generation means the run";
+  EXPECT_EQ(reader->generation(), 2);
+  EXPECT_EQ(reader->size(), 8);
+  EXPECT_EQ(reader->info()->status, "finished");
+  EXPECT_EQ(reader->info()->run, 1);
+  EXPECT_EQ(query("SELECT generation, run, status, entries FROM generation"),
+            "1|1|stopped|5\n2|1|finished|8\n");
+  EXPECT_EQ(query("SELECT count(*) FROM ledger"), "8\n");
+}
+
+TEST_F(LedgerTest, AKilledRunGoesOnAndCountsEachEntryOnce) {
+  constexpr int64_t kAttempts = 6;
+  for (int64_t attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::string said = in_child([&]() -> std::string {
+      const std::unique_ptr<Ledger> ledger = resume_run();
+      if (ledger->run() != 1 || ledger->generation() != attempt + 1) return "another run";
+      if (ledger->size() != attempt * 100) return format("{} entries", ledger->size());
+      for (int64_t i = 0; i < (attempt + 1) * 100; ++i) add(*ledger, late_entry(i));
+      if (ledger->size() != (attempt + 1) * 100) return format("then {} entries", ledger->size());
+      commit(*ledger);
+      for (int64_t i = 0; i < 50; ++i) add(*ledger, late_entry(10'000 + i));
+      raise(SIGKILL);
+      return "survived";
+    });
+    EXPECT_EQ(said, " [signal 9]");
+  }
+  const std::unique_ptr<Ledger> reader = open_reader();
+  EXPECT_EQ(reader->size(), kAttempts * 100);
+  EXPECT_EQ(entries(*reader).back().seq, kAttempts * 100);
+  EXPECT_EQ(resume_run()->last_run()->status, "failed");
+}
+
+TEST_F(LedgerTest, AFinishedRunIsFollowedByANewOne) {
+  finished_run({1, 2});
+  const std::unique_ptr<Ledger> ledger = resume_run();
+  EXPECT_FALSE(ledger->resumed());
+  EXPECT_EQ(ledger->run(), 2);
+  EXPECT_EQ(ledger->last_run()->status, "finished");
+  EXPECT_EQ(ledger->size(), 0);
+  EXPECT_EQ(ledger->last_seq(), 2) << "numbers are not used twice";
+}
+
+TEST_F(LedgerTest, ANewRunMayBeginWhileTheLastIsUnfinished) {
+  finished_run({1});
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const std::unique_ptr<Ledger> ledger = resume_run();
+    add(*ledger, late_entry(attempt));
+    ASSERT_TRUE(ledger->finish(RunEnd::kStopped).has_value());
+  }
+  {
+    const std::unique_ptr<Ledger> ledger = open_run();
+    EXPECT_EQ(ledger->run(), 4);
+    EXPECT_EQ(ledger->last_run()->run, 2);
+    EXPECT_EQ(ledger->last_run()->generation, 3);
+    EXPECT_THAT(offsets(*open_reader(3)), ElementsAre(0, 1));
+    add(*ledger, late_entry(7));
+    ASSERT_TRUE(ledger->finish(RunEnd::kFinished).has_value());
+  }
+  EXPECT_EQ(query("SELECT generation, run, ifnull(replaced_by, '-') FROM generation"),
+            "1|1|4\n2|2|4\n3|2|4\n4|4|-\n");
+  EXPECT_EQ(query("SELECT count(*) FROM entry"), "1\n");
+}
+
+TEST_F(LedgerTest, ALedgerOlderThanItsCheckpointIsRefused) {
+  {
+    const std::unique_ptr<Ledger> ledger = open_run();
+    add(*ledger, late_entry(1));
+    ASSERT_TRUE(ledger->finish(RunEnd::kStopped).has_value());
+  }
+  const std::unique_ptr<Ledger> ledger = resume_run();
+  const Status status = ledger->rewind(2);
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().code, ErrorCode::kData);
+  EXPECT_EQ(status.error().message, "ledger \"" + state_ +
+                                        "/ledger.sqlite\" ends at entry 1, but the checkpoint was taken at "
+                                        "entry 2");
+}
+
+// --- Older formats
+
+// The tables of version 1 as the program of that time made them, with a finished and a failed run.
+void make_version_1(const std::string& directory) {
+  std::filesystem::create_directory(directory);
+  sqlite::Database database = *sqlite::Database::open(ledger_path(directory), {.page_bytes = 8192});
+  std::ifstream file(WRACKLINE_SOURCE_DIR "/tests/data/ledger_version_1.sql");
+  std::stringstream text;
+  text << file.rdbuf();
+  const Status made = database.exec(text.str());
+  ASSERT_TRUE(made.has_value()) << made.error().to_string();
+}
+
+TEST_F(LedgerTest, AReaderShowsVersion1AndLeavesItAsItIs) {
+  make_version_1(state_);
+  const std::unique_ptr<Ledger> reader = open_reader();
+  EXPECT_EQ(reader->run(), 2);
+  EXPECT_THAT(offsets(*reader), ElementsAre(2, 3));
+  EXPECT_THAT(offsets(*open_reader(1)), ElementsAre(1));
+  EXPECT_EQ(reader->info()->status, "failed");
+  const std::vector<Entry> found = entries(*reader);
+  EXPECT_EQ(found.at(0).payload, "two");
+  EXPECT_EQ(found.at(1).windows.size(), 2U);
+  EXPECT_EQ(reader->summary()->size(), 2U);
+  EXPECT_EQ(query("SELECT user_version FROM pragma_user_version"), "1\n");
+}
+
+TEST_F(LedgerTest, AVersion1RunGoesOnInTheNewFormat) {
+  make_version_1(state_);
+  {
+    const std::unique_ptr<Ledger> ledger = resume_run();
+    EXPECT_EQ(ledger->run(), 2);
+    EXPECT_EQ(ledger->generation(), 3);
+    EXPECT_EQ(ledger->size(), 2);
+    add(*ledger, late_entry(2));
+    add(*ledger, late_entry(9));
+    EXPECT_EQ(ledger->size(), 3) << "the streams of version 1 are met again";
+    commit(*ledger);
+    EXPECT_THAT(offsets(*open_reader(1)), ElementsAre(1));
+    ASSERT_TRUE(ledger->finish(RunEnd::kStopped).has_value());
+  }
+  EXPECT_EQ(query("SELECT user_version FROM pragma_user_version"), "2\n");
+  EXPECT_EQ(query("SELECT \"offset\", payload, payload_state FROM ledger"),
+            "2|two|whole\n3|three|whole\n9|{\"page\":\"/home\"}|whole\n");
+  EXPECT_EQ(query("SELECT generation, run, status, entries FROM generation"),
+            "1|1|finished|1\n2|2|failed|2\n3|2|stopped|3\n");
+  EXPECT_EQ(query("SELECT count(*) FROM missed_windows WHERE run = 2"), "4\n");
 }
 
 TEST_F(LedgerTest, AKilledRunKeepsWhatItCommitted) {
@@ -502,7 +669,7 @@ TEST_F(LedgerTest, RandomRunsAgreeWithAModel) {
       }
     }
     if (below(2) == 0) {
-      ASSERT_TRUE(ledger->finish(true).has_value());
+      ASSERT_TRUE(ledger->finish(RunEnd::kFinished).has_value());
       committed = pending;
       committed_order = order;
     }
@@ -644,10 +811,10 @@ TEST_F(LedgerTest, ANewerFormatIsRefused) {
   finished_run({1});
   {
     sqlite::Database database = *sqlite::Database::open(ledger_path(state_));
-    ASSERT_TRUE(database.exec("PRAGMA user_version = 2").has_value());
+    ASSERT_TRUE(database.exec("PRAGMA user_version = 3").has_value());
   }
   const std::string message =
-      "ledger \"" + state_ + "/ledger.sqlite\" has format version 2, this program reads up to version 1";
+      "ledger \"" + state_ + "/ledger.sqlite\" has format version 3, this program reads up to version 2";
   EXPECT_EQ(run_error().message, message);
   EXPECT_EQ(run_error().code, ErrorCode::kData);
   EXPECT_EQ(read_error().message, message);
@@ -658,7 +825,7 @@ TEST_F(LedgerTest, ADamagedLedgerIsNamedAndNeverReadAsEmpty) {
   {
     const std::unique_ptr<Ledger> ledger = open_run();
     for (int64_t i = 0; i < 3000; ++i) add(*ledger, late_entry(i, std::string(300, 'x')));
-    ASSERT_TRUE(ledger->finish(true).has_value());
+    ASSERT_TRUE(ledger->finish(RunEnd::kFinished).has_value());
   }
   const std::string path = ledger_path(state_);
   const auto pages = static_cast<int64_t>(std::filesystem::file_size(path)) / 4096;
@@ -695,7 +862,7 @@ TEST_F(LedgerTest, AFullDiskStopsTheRunAndKeepsItsCommittedTicks) {
     EXPECT_GT(committed, 0);
     EXPECT_FALSE(ledger->add(late_entry(-1)).has_value()) << "a broken ledger stays broken";
     EXPECT_FALSE(ledger->commit().has_value());
-    EXPECT_FALSE(ledger->finish(true).has_value()) << "and cannot finish well";
+    EXPECT_FALSE(ledger->finish(RunEnd::kFinished).has_value()) << "and cannot finish well";
     EXPECT_EQ(static_cast<int64_t>(offsets(*open_reader()).size()), committed);
   }
   EXPECT_EQ(umount(state_.c_str()), 0);
@@ -836,7 +1003,7 @@ TEST(TransientLedger, CountsAllAndKeepsTheFirst) {
                   .has_value());
   EXPECT_EQ(chosen, 3);
   EXPECT_EQ(ledger->info()->entries, 2500);
-  ASSERT_TRUE(ledger->finish(true).has_value());
+  ASSERT_TRUE(ledger->finish(RunEnd::kFinished).has_value());
   EXPECT_EQ(ledger->info()->status, "finished");
 }
 
@@ -850,7 +1017,7 @@ TEST_F(LedgerTest, TheDocumentedQueriesAnswer) {
       if (i == 4) entry.windows.push_back({kNoon + 30 * kSecond, kNoon + 90 * kSecond, 0});
       add(*ledger, entry);
     }
-    ASSERT_TRUE(ledger->finish(true).has_value());
+    ASSERT_TRUE(ledger->finish(RunEnd::kFinished).has_value());
   }
   std::ifstream page(WRACKLINE_SOURCE_DIR "/docs/formats/ledger.md");
   std::stringstream text;

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -28,61 +30,102 @@ void bind_optional(sqlite::Statement& statement, int parameter, std::optional<in
 
 }  // namespace
 
-Result<std::unique_ptr<Ledger>> SqliteWriter::open(const std::string& directory, const std::string& job) {
+Result<std::unique_ptr<Ledger>> SqliteWriter::open(const std::string& directory, const std::string& job,
+                                                   RunChoice choice) {
   WRACKLINE_ASSIGN(StateLock lock, StateLock::take(directory));
   WRACKLINE_ASSIGN(sqlite::Database database,
                    sqlite::Database::open(ledger_path(directory), {.page_bytes = kPageBytes}));
   std::unique_ptr<SqliteWriter> writer(new SqliteWriter(directory, std::move(database), std::move(lock)));
   WRACKLINE_TRY(make_schema(writer->database_));
   WRACKLINE_TRY(writer->database_.exec(kTuning));
-  WRACKLINE_TRY(writer->start_generation(job));
+  WRACKLINE_TRY(writer->start_generation(job, choice));
   WRACKLINE_TRY(writer->prepare());
   return writer;
 }
 
 // A generation that still says "running" belongs to a process that died: the lock is ours.
-Status SqliteWriter::start_generation(const std::string& job) {
+Status SqliteWriter::start_generation(const std::string& job, RunChoice choice) {
   WRACKLINE_ASSIGN(sqlite::Transaction transaction, sqlite::Transaction::begin(database_));
   WRACKLINE_TRY(database_.exec("UPDATE generation SET status = 'failed' WHERE status = 'running'"));
-  WRACKLINE_TRY(remove_superseded());
-  WRACKLINE_ASSIGN(generation_, database_.query_integer("SELECT max(generation) FROM generation", 0));
+  WRACKLINE_TRY(find_last_run());
+  const bool resumes = choice == RunChoice::kResumeUnfinished && last_run_ && last_run_->status != "finished";
+  if (!resumes) WRACKLINE_TRY(remove_superseded());
   WRACKLINE_ASSIGN(
       last_seq_, database_.query_integer("SELECT max(max(last_seq), ifnull((SELECT max(seq) FROM entry), 0)) "
                                          "FROM generation",
                                          0));
-  ++generation_;
-  WRACKLINE_ASSIGN(sqlite::Statement statement,
-                   database_.prepare(
-                       format("INSERT INTO generation (generation, job, status, started_us, last_seq) VALUES "
-                              "(?1, ?2, 'running', {}, ?3)",
-                              kNowUs)));
+  generation_ = last_run_ ? last_run_->generation + 1 : 1;
+  run_ = generation_;
+  if (resumes) WRACKLINE_TRY(go_on());
+  WRACKLINE_ASSIGN(
+      sqlite::Statement statement,
+      database_.prepare(format("INSERT INTO generation (generation, run, job, status, started_us, "
+                               "entries, last_seq, settled_seq) VALUES (?1, ?2, ?3, 'running', "
+                               "{}, ?4, ?5, ?6)",
+                               kNowUs)));
   statement.bind(1, generation_);
-  statement.bind_text(2, job);
-  statement.bind(3, last_seq_);
+  statement.bind(2, run_);
+  statement.bind_text(3, job);
+  statement.bind(4, size_);
+  statement.bind(5, last_seq_);
+  statement.bind(6, settled_seq_);
   WRACKLINE_TRY(statement.run());
   return transaction.commit();
+}
+
+Status SqliteWriter::find_last_run() {
+  WRACKLINE_ASSIGN(
+      sqlite::Statement statement,
+      database_.prepare("SELECT run, generation, status, job, entries, last_seq, settled_seq FROM "
+                        "generation ORDER BY generation DESC LIMIT 1"));
+  WRACKLINE_ASSIGN(const bool row, statement.step());
+  if (!row) return {};
+  last_run_ = LastRun{statement.integer(0),           statement.integer(1), std::string(statement.text(2)),
+                      std::string(statement.text(3)), statement.integer(4), statement.integer(5)};
+  settled_seq_ = statement.integer(6);
+  return statement.run();
+}
+
+// The streams of the run's earlier attempts are the ones that its replay meets.
+Status SqliteWriter::go_on() {
+  run_ = last_run_->run;
+  WRACKLINE_ASSIGN(size_, database_.query_integer(format("SELECT count(*) FROM entry WHERE stream_id IN "
+                                                         "(SELECT id FROM stream WHERE run = {})",
+                                                         run_)));
+  last_run_->entries = size_;
+  WRACKLINE_ASSIGN(
+      sqlite::Statement statement,
+      database_.prepare("SELECT id, \"view\", source, file, partition FROM stream WHERE run = ?1"));
+  statement.bind(1, run_);
+  for (;;) {
+    WRACKLINE_ASSIGN(const bool row, statement.step());
+    if (!row) return {};
+    StreamName name{statement.text(1), statement.text(2), statement.text(3)};
+    streams_.emplace(std::move(name), Stream{statement.integer(0), std::string(statement.text(4))});
+  }
 }
 
 // Runs that fail over and over must not fill the disk: beside the newest finished run only the newest one is
 // kept.
 Status SqliteWriter::remove_superseded() {
-  return remove_generations(
-      "generation < (SELECT max(generation) FROM generation) AND generation IS NOT "
-      "(SELECT max(generation) FROM generation WHERE status = 'finished')");
+  return remove_runs(
+      "run < (SELECT max(run) FROM generation) AND run IS NOT "
+      "(SELECT max(run) FROM generation WHERE status = 'finished')");
 }
 
-Status SqliteWriter::remove_generations(const std::string& condition) {
+Status SqliteWriter::remove_runs(const std::string& condition) {
   const std::string chosen =
-      format("(SELECT generation FROM generation WHERE replaced_by IS NULL AND {})", condition);
-  const std::string streams = format("(SELECT id FROM stream WHERE generation IN {})", chosen);
+      format("(SELECT run FROM generation WHERE replaced_by IS NULL AND {})", condition);
+  const std::string streams = format("(SELECT id FROM stream WHERE run IN {})", chosen);
   WRACKLINE_TRY(
       database_.exec(format("DELETE FROM more_window WHERE seq IN (SELECT seq FROM entry WHERE window_count "
                             "> 1 AND stream_id IN {})",
                             streams)));
   WRACKLINE_TRY(database_.exec(format("DELETE FROM entry WHERE stream_id IN {}", streams)));
+  WRACKLINE_TRY(database_.exec(format("DELETE FROM removed WHERE stream_id IN {}", streams)));
   WRACKLINE_TRY(database_.exec(format("DELETE FROM stream WHERE id IN {}", streams)));
   return database_.exec(
-      format("UPDATE generation SET replaced_by = (SELECT max(generation) FROM generation) WHERE "
+      format("UPDATE generation SET replaced_by = (SELECT max(run) FROM generation) WHERE "
              "replaced_by IS NULL AND {}",
              condition));
 }
@@ -90,25 +133,27 @@ Status SqliteWriter::remove_generations(const std::string& condition) {
 Status SqliteWriter::prepare() {
   WRACKLINE_ASSIGN(
       insert_entry_,
-      database_.prepare("INSERT INTO entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, "
-                        "?14, ?15, ?16, ?17, ?18) ON CONFLICT (stream_id, \"offset\") DO NOTHING"));
-  WRACKLINE_ASSIGN(
-      insert_window_,
-      database_.prepare("INSERT INTO more_window VALUES (?1, ?2, ?3, ?4)"));
+      database_.prepare("INSERT INTO entry (seq, stream_id, \"offset\", line, tick, reason_id, watermark_us, "
+                        "event_time_us, arrival_time_us, window_count, window_start_us, window_end_us, "
+                        "late_by_us, state, partition, key, detail, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
+                        "?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18) ON CONFLICT (stream_id, "
+                        "\"offset\") DO NOTHING"));
+  WRACKLINE_ASSIGN(insert_window_, database_.prepare("INSERT INTO more_window VALUES (?1, ?2, ?3, ?4)"));
   WRACKLINE_ASSIGN(
       insert_stream_,
-      database_.prepare("INSERT INTO stream (generation, \"view\", source, file, partition) VALUES (?1, ?2, "
+      database_.prepare("INSERT INTO stream (run, \"view\", source, file, partition) VALUES (?1, ?2, "
                         "?3, ?4, ?5) RETURNING id"));
   WRACKLINE_ASSIGN(
       update_generation_,
-      database_.prepare("UPDATE generation SET entries = ?2, last_seq = ?3 WHERE generation = ?1"));
+      database_.prepare(
+          "UPDATE generation SET entries = ?2, last_seq = ?3, settled_seq = ?4 WHERE generation = ?1"));
   return {};
 }
 
 // A run that nobody ended is a failed one. Nothing can be reported from here.
 SqliteWriter::~SqliteWriter() {
   transaction_.reset();
-  if (!ended_ && generation_ > 0) static_cast<void>(end_generation(false).has_value());
+  if (!ended_ && generation_ > 0) static_cast<void>(end_generation(RunEnd::kFailed).has_value());
 }
 
 Status SqliteWriter::broken(Status failure) {
@@ -131,7 +176,7 @@ Result<const SqliteWriter::Stream*> SqliteWriter::stream_of(const Entry& entry) 
   }
   const auto [at, is_new] = streams_.try_emplace({entry.view, entry.source, entry.file});
   if (is_new) {
-    insert_stream_.bind(1, generation_);
+    insert_stream_.bind(1, run_);
     insert_stream_.bind_text(2, entry.view);
     insert_stream_.bind_text(3, entry.source);
     insert_stream_.bind_text(4, entry.file);
@@ -148,6 +193,7 @@ Result<const SqliteWriter::Stream*> SqliteWriter::stream_of(const Entry& entry) 
 Status SqliteWriter::add(Entry entry) {
   WRACKLINE_CHECK(!ended_, "add after finish");
   if (failure_) return fail(*failure_);
+  began_ = true;
   if (!transaction_) {
     if (Status begun = begin(); !begun) return broken(std::move(begun));
   }
@@ -205,27 +251,45 @@ Status SqliteWriter::commit() {
   update_generation_.bind(1, generation_);
   update_generation_.bind(2, size_);
   update_generation_.bind(3, last_seq_);
+  update_generation_.bind(4, settled_seq_);
   if (Status updated = update_generation_.run(); !updated) return broken(std::move(updated));
   if (Status committed = transaction_->commit(); !committed) return broken(std::move(committed));
   transaction_.reset();
   return {};
 }
 
-Status SqliteWriter::finish(bool finished) {
+Status SqliteWriter::rewind(int64_t seq) {
+  WRACKLINE_CHECK(!began_, "rewind after an add");
+  if (seq <= last_seq_) return {};
+  return fail(ErrorCode::kData,
+              format("ledger \"{}\" ends at entry {}, but the checkpoint was taken at entry {}",
+                     ledger_path(directory_), last_seq_, seq),
+              "The ledger is older than the checkpoint beside it, so entries are missing.",
+              "Put the ledger back that belongs to the checkpoint, or begin a new run with --fresh.");
+}
+
+void SqliteWriter::settle(int64_t seq) {
+  settled_seq_ = std::max(settled_seq_, seq);
+}
+
+Status SqliteWriter::finish(RunEnd end) {
   WRACKLINE_CHECK(!ended_, "finish twice");
   if (!failure_) WRACKLINE_TRY(commit());
   ended_ = true;
-  WRACKLINE_TRY(end_generation(finished));
-  if (failure_ && finished) return fail(*failure_);
+  WRACKLINE_TRY(end_generation(failure_ ? RunEnd::kFailed : end));
+  if (failure_ && end != RunEnd::kFailed) return fail(*failure_);
   return {};
 }
 
-Status SqliteWriter::end_generation(bool finished) {
+Status SqliteWriter::end_generation(RunEnd end) {
   WRACKLINE_ASSIGN(sqlite::Transaction transaction, sqlite::Transaction::begin(database_));
-  if (finished && !failure_) WRACKLINE_TRY(remove_generations(format("generation < {}", generation_)));
+  if (end == RunEnd::kFinished) WRACKLINE_TRY(remove_runs(format("run < {}", run_)));
+  const std::string_view status = end == RunEnd::kFinished  ? "finished"
+                                  : end == RunEnd::kStopped ? "stopped"
+                                                            : "failed";
   WRACKLINE_TRY(
       database_.exec(format("UPDATE generation SET status = '{}', ended_us = {} WHERE generation = {}",
-                            finished && !failure_ ? "finished" : "failed", kNowUs, generation_)));
+                            status, kNowUs, generation_)));
   return transaction.commit();
 }
 

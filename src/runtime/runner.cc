@@ -88,7 +88,7 @@ Result<RunReport> Runner::run() {
   report_progress(true);
   if (options_.on_figures) options_.on_figures(status ? result : report());
   const bool finished = status.has_value() && !result.stopped;
-  const Status closed = close(finished);
+  const Status closed = close(finished, !status.has_value());
   if (!status) return fail(std::move(status).error());
   if (!closed) return fail(closed.error());
   return result;
@@ -344,7 +344,7 @@ void Runner::notice(const std::string& text) const {
   if (options_.on_notice) options_.on_notice(text);
 }
 
-Status Runner::close(bool finished) {
+Status Runner::close(bool finished, bool failed) {
   Status first;
   for (auto& source : sources_) {
     for (RunningView& view : source->views) {
@@ -352,7 +352,9 @@ Status Runner::close(bool finished) {
       if (!closed && first) first = std::move(closed);
     }
   }
-  Status ended = ledger_.finish(finished && first.has_value());
+  Status ended = ledger_.finish(!first || failed ? ledger::RunEnd::kFailed
+                                : finished       ? ledger::RunEnd::kFinished
+                                                 : ledger::RunEnd::kStopped);
   return first ? ended : first;
 }
 

@@ -126,7 +126,7 @@ class Runner {
   void tell_alarms(RunningSource& source);
   void report_figures();
   void notice(const std::string& text) const;
-  Status close(bool finished);
+  Status close(bool finished, bool failed);
   RunReport report() const;
 
   ledger::Ledger& ledger_;
