@@ -9,6 +9,7 @@
 #include "cli/input_arguments.h"
 #include "cli/job_argument.h"
 #include "cli/metrics_text.h"
+#include "cli/monitor_file.h"
 #include "cli/run_report.h"
 #include "engine/engine.h"
 #include "env/clock.h"
@@ -117,16 +118,21 @@ int run(const RunCommand& command) {
       if (!started) notice("alarm command: " + started.error().to_string());
     };
   }
-  bool metrics_failed = false;
-  if (!command.metrics.empty()) {
-    options.on_figures = [&](const runtime::RunReport& figures) {
-      const Status written = env::replace_file(command.metrics, metrics_text(figures));
-      // Told once: the run goes on without.
-      if (!written && !std::exchange(metrics_failed, true))
-        notice("warning: no metrics: " + written.error().to_string());
-    };
-  }
   const std::string state = options.state_directory;
+  bool metrics_failed = false;
+  bool figures_failed = false;
+  options.on_figures = [&](const runtime::RunReport& figures) {
+    // Told once: the run goes on without.
+    const auto tell_once = [](const Status& written, bool& told, std::string_view what) {
+      if (!written && !std::exchange(told, true))
+        notice(format("warning: {}: {}", what, written.error().to_string()));
+    };
+    if (!command.metrics.empty())
+      tell_once(env::replace_file(command.metrics, metrics_text(figures)), metrics_failed, "no metrics");
+    if (!state.empty() && !figures.monitors.empty())
+      tell_once(write_monitor_figures(state, figures, env::process_clock().now()), figures_failed,
+                "no figures for wrackline status");
+  };
   auto engine = engine::Engine::make(std::move(*job), std::move(options), env::process_clock());
   if (!engine) return report(engine.error());
   const env::StopSignals signals([](void* e) { static_cast<engine::Engine*>(e)->request_stop(); },

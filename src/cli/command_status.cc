@@ -5,7 +5,9 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/monitor_file.h"
 #include "data/time_text.h"
+#include "env/clock.h"
 #include "ledger/ledger.h"
 #include "runtime/tick_log.h"
 
@@ -18,6 +20,8 @@ struct StateOfRun {
   TickLogSummary log;
   ledger::RunInfo run;
   std::vector<ledger::Ledger::Summary> ledgered;
+  std::optional<MonitorFigures> monitor;  // of this generation
+  int64_t monitor_age_us = 0;
 };
 
 Result<StateOfRun> read_state(const std::string& directory) {
@@ -26,7 +30,33 @@ Result<StateOfRun> read_state(const std::string& directory) {
   WRACKLINE_ASSIGN(auto ledger, ledger::Ledger::open_to_read(directory, state.log.header.run));
   WRACKLINE_ASSIGN(state.run, ledger->info());
   WRACKLINE_ASSIGN(state.ledgered, ledger->summary());
+  // Without them there is still much to say.
+  auto monitor = read_monitor_figures(directory);
+  if (!monitor) state.log.notices.push_back("no figures of the monitor: " + monitor.error().to_string());
+  if (monitor && *monitor && (*monitor)->generation == state.run.generation) {
+    state.monitor = std::move(**monitor);
+    state.monitor_age_us = std::max<int64_t>(
+        0, saturating_subtract(env::process_clock().now().micros(), state.monitor->wall_us));
+  }
   return state;
+}
+
+// To the second when it is some: nobody reads microseconds of an age.
+std::string age_text(int64_t age_us) {
+  constexpr int64_t kSecondUs = 1'000'000;
+  return age_us < kSecondUs ? "just now" : span_text(age_us / kSecondUs * kSecondUs) + " ago";
+}
+
+std::string monitor_page(const MonitorFigures& figures, int64_t age_us) {
+  std::string text;
+  for (const runtime::MonitorReport& source : figures.sources) {
+    text += monitor_text(source);
+    text += format("  {:<11}{}\n", "measured", age_text(age_us));
+    for (const runtime::MonitorReport::Completeness& one : source.completeness)
+      text += format("  {:<11}{}\n", &one == &source.completeness.front() ? "arrived" : "",
+                     completeness_text(one));
+  }
+  return text;
 }
 
 // Names of sources are not in the log: the first splits tell what is meant.
@@ -47,6 +77,14 @@ std::string holder_text(const TickLogSummary::Source& source) {
     return source.ended ? "nobody: the input has ended" : "nobody: no partition is active";
   return format("partition \"{}\"{}", printable(source.partitions[*source.holder].name, 80),
                 source.progress_us == kMicrosMin ? ", which has not spoken" : "");
+}
+
+std::string monitor_document(const MonitorFigures& figures, int64_t age_us) {
+  std::string json =
+      format("{{\"at\":{},\"age_us\":{},\"sources\":[", json_quoted(timestamp_text(figures.wall_us)), age_us);
+  for (const runtime::MonitorReport& source : figures.sources)
+    json += (json.ends_with('[') ? "" : ",") + monitor_json(source);
+  return json + "]}";
 }
 
 std::string page(const StateOfRun& state) {
@@ -77,6 +115,7 @@ std::string page(const StateOfRun& state) {
     if (paused > 0) partitions += format(", {} files paused (max_drift)", with_thousands(paused));
     line("partitions", partitions);
   }
+  if (state.monitor) text += monitor_page(*state.monitor, state.monitor_age_us);
   text += format("ledger\n");
   line("entries", with_thousands(state.run.entries));
   for (const auto& count : state.ledgered)
@@ -108,7 +147,9 @@ std::string document(const StateOfRun& state) {
         count_of(source, runtime::TickEvent::What::kEnded), std::ranges::count(source.paused, true),
         source.flushed);
   }
-  json += format("],\"ledger\":{{\"entries\":{},\"by_reason\":[", state.run.entries);
+  json += "],\"monitor\":";
+  json += state.monitor ? monitor_document(*state.monitor, state.monitor_age_us) : "null";
+  json += format(",\"ledger\":{{\"entries\":{},\"by_reason\":[", state.run.entries);
   for (const auto& count : state.ledgered) {
     json += format("{}{{\"view\":{},\"reason\":\"{}\",\"count\":{}}}", json.ends_with('[') ? "" : ",",
                    json_quoted(count.view), to_string(count.reason), count.count);

@@ -119,7 +119,11 @@ struct MonitorReport {
   std::vector<Completeness> completeness;  // newest windows first
 };
 std::string monitor_json(const MonitorReport& report);
-std::string monitor_text(const MonitorReport& report);  // for people, one line
+std::string monitor_text(const MonitorReport& report);                  // for people, one line
+std::string completeness_text(const MonitorReport::Completeness& one);  // " 98.7 % of [start] to [end]"
+// For those who look at a running job from outside. What no report can have been is an error of the reader.
+void save(const MonitorReport& report, SnapshotWriter& out);
+MonitorReport restore_monitor_report(SnapshotReader& in);
 
 class Monitor {
  public:

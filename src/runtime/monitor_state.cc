@@ -16,7 +16,7 @@
 namespace wrackline::runtime {
 namespace {
 
-void save(const std::optional<int64_t>& number, SnapshotWriter& out) {
+void save_optional(const std::optional<int64_t>& number, SnapshotWriter& out) {
   out.u8(number ? 1 : 0);
   out.i64(number.value_or(0));
 }
@@ -25,6 +25,18 @@ std::optional<int64_t> restore_optional(SnapshotReader& in) {
   const bool has_value = in.u8() != 0;
   const int64_t value = in.i64();
   return has_value ? std::optional(value) : std::nullopt;
+}
+
+void save_quantiles(const MonitorQuantiles& quantiles, SnapshotWriter& out) {
+  out.u64(quantiles.count);
+  for (const int64_t upper_us : quantiles.upper_us) out.i64(upper_us);
+}
+
+MonitorQuantiles restore_quantiles(SnapshotReader& in) {
+  MonitorQuantiles quantiles;
+  quantiles.count = in.u64();
+  for (int64_t& upper_us : quantiles.upper_us) upper_us = in.i64();
+  return quantiles;
 }
 
 // Of so many records so many were late.
@@ -38,7 +50,7 @@ void save_alarm(const MonitorAlarm& alarm, SnapshotWriter& out) {
   for (const int64_t number :
        {alarm.interval_start_us, alarm.interval_end_us, alarm.records, alarm.late, alarm.delay_us})
     out.i64(number);
-  save(alarm.measured_us, out);
+  save_optional(alarm.measured_us, out);
   for (const double number : {alarm.target_late, alarm.evidence, alarm.threshold}) out.f64(number);
 }
 
@@ -100,7 +112,7 @@ void Monitor::save_interval(SnapshotWriter& out) const {
        {start_us_, end_us_, newest_us_, records_, late_, delay_us_, block_begin_.records, block_begin_.late,
         block_start_us_, block_end_us_, gap_records_})
     out.i64(number);
-  wrackline::runtime::save(gap_from_us_, out);
+  save_optional(gap_from_us_, out);
   out.u64(blocks_.size());
   for (const Block& block : blocks_) {
     out.i64(block.records);
@@ -164,21 +176,7 @@ void Monitor::restore_slots(SnapshotReader& in) {
 }
 
 void Monitor::save_report(SnapshotWriter& out) const {
-  out.section("rprt");
-  for (const int64_t number : {report_.intervals, report_.interval_start_us, report_.interval_end_us,
-                               report_.alarms, report_.advices, report_.delay_changes})
-    out.i64(number);
-  out.f64(report_.design_effect);
-  wrackline::runtime::save(report_.measured_us, out);
-  wrackline::runtime::save(report_.split_us, out);
-  out.u64(report_.series.size());
-  for (const MonitorReport::Series& one : report_.series) {
-    out.text(one.partition);
-    out.u8(static_cast<uint8_t>(one.status));
-    out.i64(one.records);
-    out.i64(one.late);
-    out.u8(one.alarmed ? 1 : 0);
-  }
+  wrackline::runtime::save(report_, out);
   out.u64(alarms_.size());
   for (const MonitorAlarm& alarm : alarms_) save_alarm(alarm, out);
   out.u8(change_ ? 1 : 0);
@@ -189,25 +187,11 @@ void Monitor::save_report(SnapshotWriter& out) const {
 }
 
 void Monitor::restore_report(SnapshotReader& in) {
-  in.section("rprt");
-  for (int64_t* number : {&report_.intervals, &report_.interval_start_us, &report_.interval_end_us,
-                          &report_.alarms, &report_.advices, &report_.delay_changes})
-    *number = in.i64();
-  report_.design_effect = in.f64();
-  if (!(report_.design_effect >= 1)) in.refuse("a design effect is at least 1");
-  report_.measured_us = restore_optional(in);
-  report_.split_us = restore_optional(in);
-  constexpr size_t kSeriesBytes = 8 + 1 + 8 + 8 + 1;
-  report_.series.assign(in.count(kSeriesBytes), {});
-  for (MonitorReport::Series& one : report_.series) {
-    one.partition = in.text();
-    const uint8_t status = in.u8();
-    if (status > static_cast<uint8_t>(disorder::DriftStatus::kRed)) in.refuse("there is no such status");
-    one.status = static_cast<disorder::DriftStatus>(status);
-    one.records = in.i64();
-    one.late = in.i64();
-    one.alarmed = in.u8() != 0;
-  }
+  MonitorReport report = restore_monitor_report(in);
+  report.source = source_;
+  report.automatic = plan_.follow.has_value();
+  report.target_late = plan_.options.target_late;
+  report_ = std::move(report);
   constexpr size_t kAlarmBytes = 1 + 8 + 5 * 8 + 9 + 3 * 8;
   alarms_.assign(in.count(kAlarmBytes), {});
   for (MonitorAlarm& alarm : alarms_) {
@@ -221,6 +205,73 @@ void Monitor::restore_report(SnapshotReader& in) {
   change.to_us = in.i64();
   change.reason = in.text();
   change_ = std::move(change);
+}
+
+void save(const MonitorReport& report, SnapshotWriter& out) {
+  out.section("rprt");
+  out.text(report.source);
+  out.u8(report.automatic ? 1 : 0);
+  for (const int64_t number : {report.delay_us, report.intervals, report.interval_start_us,
+                               report.interval_end_us, report.alarms, report.advices, report.delay_changes})
+    out.i64(number);
+  out.f64(report.target_late);
+  out.f64(report.design_effect);
+  save_optional(report.measured_us, out);
+  save_optional(report.split_us, out);
+  out.u64(report.series.size());
+  for (const MonitorReport::Series& one : report.series) {
+    out.text(one.partition);
+    out.u8(static_cast<uint8_t>(one.status));
+    out.i64(one.records);
+    out.i64(one.late);
+    out.u8(one.alarmed ? 1 : 0);
+  }
+  save_quantiles(report.disorder, out);
+  out.u8(report.delay ? 1 : 0);
+  if (report.delay) save_quantiles(*report.delay, out);
+  out.u64(report.completeness.size());
+  for (const MonitorReport::Completeness& one : report.completeness) {
+    out.i64(one.window.start.micros());
+    out.i64(one.window.end.micros());
+    out.f64(one.share);
+  }
+}
+
+MonitorReport restore_monitor_report(SnapshotReader& in) {
+  MonitorReport report;
+  in.section("rprt");
+  report.source = in.text();
+  report.automatic = in.u8() != 0;
+  for (int64_t* number : {&report.delay_us, &report.intervals, &report.interval_start_us,
+                          &report.interval_end_us, &report.alarms, &report.advices, &report.delay_changes})
+    *number = in.i64();
+  report.target_late = in.f64();
+  report.design_effect = in.f64();
+  if (!(report.design_effect >= 1)) in.refuse("a design effect is at least 1");
+  report.measured_us = restore_optional(in);
+  report.split_us = restore_optional(in);
+  constexpr size_t kSeriesBytes = 8 + 1 + 8 + 8 + 1;
+  report.series.assign(in.count(kSeriesBytes), {});
+  for (MonitorReport::Series& one : report.series) {
+    one.partition = in.text();
+    const uint8_t status = in.u8();
+    if (status > static_cast<uint8_t>(disorder::DriftStatus::kRed)) in.refuse("there is no such status");
+    one.status = static_cast<disorder::DriftStatus>(status);
+    one.records = in.i64();
+    one.late = in.i64();
+    one.alarmed = in.u8() != 0;
+  }
+  report.disorder = restore_quantiles(in);
+  if (in.u8() != 0) report.delay = restore_quantiles(in);
+  constexpr size_t kCompletenessBytes = 3 * 8;
+  report.completeness.assign(in.count(kCompletenessBytes), {});
+  for (MonitorReport::Completeness& one : report.completeness) {
+    const int64_t start_us = in.i64();
+    one.window = {EventTime(start_us), EventTime(in.i64())};
+    one.share = in.f64();
+    if (!(one.share >= 0 && one.share <= 1)) in.refuse("a share is from 0 to 1");
+  }
+  return report;
 }
 
 }  // namespace wrackline::runtime

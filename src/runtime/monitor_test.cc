@@ -234,6 +234,26 @@ TEST(Monitor, RestoredAfterEveryFeedSaysTheSame) {
   }
 }
 
+TEST(Monitor, AReportIsSavedForThoseOutside) {
+  std::mt19937_64 random(10);
+  const RecordTimes times =
+      stream(40'000, [&](int64_t) { return static_cast<int64_t>(random() % 9'000'000); });
+  Monitor monitor("s", plan_of(kSecondUs));
+  monitor.feed(times, 0, times.usable.size(), Duration(kSecondUs), kNames);
+  const MonitorReport report = monitor.report();
+  ASSERT_EQ(report.completeness.size(), 5U);
+  SnapshotWriter out;
+  save(report, out);
+  const std::string bytes = out.finish();
+  auto reader = SnapshotReader::open(bytes);
+  ASSERT_TRUE(reader.has_value());
+  const MonitorReport again = restore_monitor_report(*reader);
+  EXPECT_TRUE(reader->finish().has_value());
+  EXPECT_EQ(monitor_json(again), monitor_json(report));
+  MonitorReport::Completeness nearly{.window = {EventTime(0), EventTime(kSecondUs)}, .share = 0.99999};
+  EXPECT_EQ(completeness_text(nearly), " 99.9 % of 1970-01-01T00:00:00Z to 1970-01-01T00:00:01Z");
+}
+
 TEST(Monitor, ADamagedStateIsAnErrorOfTheRestore) {
   std::mt19937_64 random(9);
   const RecordTimes times =

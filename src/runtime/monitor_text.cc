@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "base/text.h"
 #include "data/time_text.h"
 #include "runtime/monitor.h"
@@ -116,6 +118,12 @@ std::string monitor_text(const MonitorReport& report) {
              report.intervals == 1 ? "" : "s", with_thousands(report.alarms), report.alarms == 1 ? "" : "s");
   if (report.advices > 0) text += format(", {} times advice to wait less", with_thousands(report.advices));
   return text + "\n";
+}
+
+std::string completeness_text(const MonitorReport::Completeness& one) {
+  // Rounded down: 100 % is said of what is complete.
+  return format("{:5.1f} % of {} to {}", std::floor(one.share * 1000) / 10,
+                timestamp_text(one.window.start.micros()), timestamp_text(one.window.end.micros()));
 }
 
 }  // namespace wrackline::runtime

@@ -1,13 +1,12 @@
 """The tick log from outside: docs/explain.md does what it says, records are explained, runs are replayed."""
 import json
 import os
-import pathlib
-import re
 import signal
 import subprocess
 import time
 import unittest
 
+import console_page
 import wrackline
 from wrackline import CommandTest, job
 
@@ -15,43 +14,9 @@ PAGE = wrackline.ROOT / "docs/explain.md"
 SECONDS_MAX = 60
 
 
-def examples(text):
-    """(command, expected lines) of the console blocks; a here-document belongs to its command."""
-    for block in re.findall(r"^```console\n(.*?)^```$", text, re.S | re.M):
-        command, expected, document = None, [], False
-        for line in block.splitlines():
-            if document:
-                command += "\n" + line
-                document = line != "END"
-            elif command is not None and command.endswith("\\") and not expected:
-                command = command[:-1] + line.strip()
-            elif line.startswith("$ "):
-                if command is not None:
-                    yield command, expected
-                command, expected = line[2:], []
-                document = "<<'END'" in command
-            else:
-                expected.append(line)
-        yield command, expected
-
-
-def agrees(expected, printed):
-    """Whether the lines agree; a line "..." stands for any lines, "..." within a line for any words."""
-    pattern = "".join(r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line).replace(r"\.\.\.", ".*") + "\n" for line in expected)
-    return re.fullmatch(pattern, "".join(line.rstrip() + "\n" for line in printed)) is not None
-
-
 class Page(CommandTest):
     def test_commands_print_what_the_page_says(self):
-        environment = {**os.environ, "PATH": f"{wrackline.BINARY.parent}:{os.environ['PATH']}"}
-        checked = 0
-        for command, expected in examples(PAGE.read_text()):
-            done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=environment, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, timeout=SECONDS_MAX)
-            if not agrees(expected, done.stdout.splitlines()):
-                self.assertEqual("\n".join(expected), done.stdout, f"$ {command}")
-            checked += 1
-        self.assertGreater(checked, 8)
+        self.assertGreater(console_page.check(self, PAGE), 8)
 
 
 def record(second, page="/p", arrival=None, user=1):
