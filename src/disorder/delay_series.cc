@@ -54,9 +54,10 @@ std::vector<int64_t> sample_of(const DelayHistogram& histogram) {
   const uint64_t count = histogram.count();
   if (count == 0) return values;
   const uint64_t taken = std::min(count, kValuesPerInterval);
+  const BucketTable table(histogram);
   for (uint64_t i = 0; i < taken; ++i) {
     const uint64_t rank = taken == 1 ? 1 : 1 + i * (count - 1) / (taken - 1);
-    const int64_t value = histogram.rank_lower(rank);
+    const int64_t value = std::max(table.locate(rank).bucket.lower, histogram.min());
     if (value > -kAbsurd && value < kAbsurd) values.push_back(value);
   }
   return values;
@@ -77,16 +78,19 @@ double share_below(const std::vector<int64_t>& sorted, int64_t value) {
          static_cast<double>(sorted.size());
 }
 
+// Walks both samples in order; equal values count on both sides before the distance is taken.
 double ks_distance(const Sides& sides) {
+  const auto share = [](size_t count, size_t all) {
+    return static_cast<double>(count) / static_cast<double>(all);
+  };
   double most = 0;
-  for (const auto* values : {&sides.before, &sides.after}) {
-    for (const int64_t value : *values) {
-      const auto upto = [&](const std::vector<int64_t>& sorted) {
-        return static_cast<double>(std::ranges::upper_bound(sorted, value) - sorted.begin()) /
-               static_cast<double>(sorted.size());
-      };
-      most = std::max(most, std::abs(upto(sides.before) - upto(sides.after)));
-    }
+  size_t i = 0;
+  size_t j = 0;
+  while (i < sides.before.size() && j < sides.after.size()) {
+    const int64_t value = std::min(sides.before[i], sides.after[j]);
+    while (i < sides.before.size() && sides.before[i] == value) ++i;
+    while (j < sides.after.size() && sides.after[j] == value) ++j;
+    most = std::max(most, std::abs(share(i, sides.before.size()) - share(j, sides.after.size())));
   }
   return most;
 }
@@ -217,25 +221,30 @@ class ChangeFinder {
   std::vector<std::vector<int64_t>> samples_;
 };
 
-DelayInterval interval_of(int64_t start_us, const SeriesBuilder::Interval& from) {
+DelayInterval interval_of(int64_t start_us, SeriesBuilder::Interval&& from) {
   DelayInterval interval;
   interval.start_us = start_us;
   interval.future = from.future;
-  const uint64_t count = from.delay.count();
-  interval.records = static_cast<int64_t>(count);
-  interval.negative = static_cast<int64_t>(from.delay.count_at_most(-1));
+  const auto quantile = [](const DelayHistogram& histogram, const BucketTable& table, uint64_t permille) {
+    return std::min(table.locate(nearest_rank(table.count(), permille)).bucket.upper, histogram.max());
+  };
+  const BucketTable delays(from.delay);
+  interval.records = static_cast<int64_t>(delays.count());
+  interval.negative = static_cast<int64_t>(delays.count_at_most_index(-1));
   interval.min_us = from.delay.min();
-  interval.p5_us = from.delay.rank_upper(nearest_rank(count, 50));
-  interval.p50_us = from.delay.rank_upper(nearest_rank(count, 500));
-  interval.p95_us = from.delay.rank_upper(nearest_rank(count, 950));
-  interval.p99_us = from.delay.rank_upper(nearest_rank(count, 990));
+  interval.p5_us = quantile(from.delay, delays, 50);
+  interval.p50_us = quantile(from.delay, delays, 500);
+  interval.p95_us = quantile(from.delay, delays, 950);
+  interval.p99_us = quantile(from.delay, delays, 990);
   interval.max_us = from.delay.max();
-  interval.delay = from.delay;
-  interval.disorder = from.disorder;
-  if (from.disorder.empty()) return interval;
-  interval.disorder_p50_us = from.disorder.rank_upper(nearest_rank(from.disorder.count(), 500));
-  interval.disorder_p99_us = from.disorder.rank_upper(nearest_rank(from.disorder.count(), 990));
-  interval.disorder_max_us = from.disorder.max();
+  if (!from.disorder.empty()) {
+    const BucketTable disorders(from.disorder);
+    interval.disorder_p50_us = quantile(from.disorder, disorders, 500);
+    interval.disorder_p99_us = quantile(from.disorder, disorders, 990);
+    interval.disorder_max_us = from.disorder.max();
+  }
+  interval.delay = std::move(from.delay);
+  interval.disorder = std::move(from.disorder);
   return interval;
 }
 
@@ -328,18 +337,18 @@ void SeriesBuilder::add(std::span<const int64_t> event_us, std::span<const int64
   }
 }
 
-DelaySeries SeriesBuilder::finish() const {
+DelaySeries SeriesBuilder::finish() {
   DelaySeries series;
+  current_ = nullptr;
   if (intervals_.empty()) return series;
   series.changes = find_changes(intervals_, width_us_);
-  SeriesBuilder shown = *this;
-  shown.current_ = nullptr;
-  while (shown.intervals_.size() > kIntervalsShown) shown.widen();
-  series.width_us = shown.width_us_;
-  for (const auto& [index, interval] : shown.intervals_) {
+  while (intervals_.size() > kIntervalsShown) widen();
+  series.width_us = width_us_;
+  for (auto& [index, interval] : intervals_) {
     if (!interval.delay.empty())
-      series.intervals.push_back(interval_of(start_of(index, shown.width_us_), interval));
+      series.intervals.push_back(interval_of(start_of(index, width_us_), std::move(interval)));
   }
+  intervals_.clear();
   return series;
 }
 

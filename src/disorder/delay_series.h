@@ -32,7 +32,8 @@ class SeriesBuilder {
   // Adds intervals of the same width that another builder made, to merge saved profiles.
   void add_interval(int64_t start_us, int64_t width_us, const Interval& interval);
 
-  DelaySeries finish() const;
+  // Hands the histograms over; called last.
+  DelaySeries finish();
   int64_t width_us() const { return width_us_; }
   const std::map<int64_t, Interval>& intervals() const { return intervals_; }  // by start / width
   // Widens to at least this width.

@@ -39,7 +39,7 @@ void OrderSuspicion::look(const PartitionRun& run) {
   }
   for (size_t i = 0; i < run.event_us.size(); ++i) {
     const bool stored = run.has_arrival[i] != 0 && run.delay_us[i] > late_us_ && late_us_ > 0;
-    if (!stored || (burst.records > 0 && run.event_us[i] < burst.last_event_us)) close(run.partition, burst);
+    if (burst.records > 0 && (!stored || run.event_us[i] < burst.last_event_us)) close(run.partition, burst);
     if (!stored) continue;
     if (burst.records == 0) burst.first_delay_us = run.delay_us[i];
     ++burst.records;
@@ -54,9 +54,9 @@ void OrderSuspicion::look_at_arrivals(const LogRows& rows) {
   const bool plain = std::ranges::find(rows.has_arrival, uint8_t{0}) == rows.has_arrival.end() &&
                      !any_far(rows.event_us) && !any_far(rows.delay_us) && count <= kLogBlockRows;
   if (plain && arrivals_ > 0 && arrivals_vary_) {
-    std::array<int64_t, kLogBlockRows> arrival_us{};
+    std::array<int64_t, kLogBlockRows> arrival_us;
     for (size_t i = 0; i < count; ++i) arrival_us[i] = rows.event_us[i] + rows.delay_us[i];
-    bool back = arrival_us[0] < max_arrival_us_;
+    bool back = rows.event_us[0] + rows.delay_us[0] < max_arrival_us_;
     for (size_t i = 1; i < count; ++i) back |= arrival_us[i] < arrival_us[i - 1];
     if (!back) {
       arrivals_ += static_cast<int64_t>(count);

@@ -87,14 +87,26 @@ void ProfileCore::stage(const Block& block) {
     staged_key_.resize(kLogBlockRows);
   }
   staged_keys_ = !block.key_hash.empty();
-  for (size_t i = 0; i < block.event_us.size(); ++i, ++staged_) {
-    const bool has = !block.arrival_us.empty() && (block.has_arrival.empty() || block.has_arrival[i] != 0);
-    staged_event_us_[staged_] = block.event_us[i];
-    staged_arrival_us_[staged_] = has ? block.arrival_us[i] : 0;
-    staged_has_arrival_[staged_] = has ? 1 : 0;
-    staged_partition_[staged_] = block.partitions.empty() ? block.partition_all : block.partitions[i];
-    staged_key_[staged_] = block.key_hash.empty() ? 0 : block.key_hash[i];
+  const size_t count = block.event_us.size();
+  const auto copy_or_fill = [&](auto from, auto& to, auto otherwise) {
+    const auto at = to.begin() + static_cast<std::ptrdiff_t>(staged_);
+    if (from.empty()) {
+      std::fill_n(at, count, otherwise);
+    } else {
+      std::ranges::copy(from, at);
+    }
+  };
+  copy_or_fill(block.event_us, staged_event_us_, int64_t{0});
+  copy_or_fill(block.arrival_us, staged_arrival_us_, int64_t{0});
+  const uint8_t has_arrival = block.arrival_us.empty() ? 0 : 1;
+  const auto has = has_arrival == 0 ? std::span<const uint8_t>() : block.has_arrival;
+  copy_or_fill(has, staged_has_arrival_, has_arrival);
+  copy_or_fill(block.partitions, staged_partition_, block.partition_all);
+  copy_or_fill(block.key_hash, staged_key_, uint64_t{0});
+  for (size_t i = 0; i < has.size(); ++i) {
+    if (has[i] == 0) staged_arrival_us_[staged_ + i] = 0;
   }
+  staged_ += count;
 }
 
 std::expected<void, std::string> ProfileCore::flush() {
@@ -282,7 +294,7 @@ std::expected<ProfileCore::Finished, std::string> ProfileCore::finish(const std:
 }
 
 ProfileCore::Finished ProfileCore::assemble(std::vector<PartitionScan>& scans, PartitionScan& together,
-                                            const Suspicions& seen) {
+                                            Suspicions& seen) {
   Finished finished;
   ProfileReport& report = finished.report;
   report.resolution_us = std::max<int64_t>(1, resolution_us_);

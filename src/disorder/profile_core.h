@@ -74,7 +74,7 @@ class ProfileCore {
     OrderSuspicion order;
     SeriesBuilder series;
   };
-  Finished assemble(std::vector<PartitionScan>& scans, PartitionScan& together, const Suspicions& seen);
+  Finished assemble(std::vector<PartitionScan>& scans, PartitionScan& together, Suspicions& seen);
 
   ProfileOptions options_;
   RecordLog log_;

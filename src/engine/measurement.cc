@@ -5,7 +5,6 @@
 #include <functional>
 #include <span>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include "base/text.h"
@@ -72,22 +71,40 @@ class Collector {
   virtual void add_producer(std::string_view, int64_t /*event_us*/, int64_t /*arrival_us*/) {}
 };
 
-// Remembers which records have been seen, by the 128-bit hash of what identifies them.
+// Remembers which records have been seen, by the 128-bit hash of what identifies them: a table with open
+// addressing, at most half full.
 class SeenRecords {
  public:
   // Returns false when it was there before.
   bool insert(std::string_view identity) {
-    const Hash128 hash = hash128(identity);
-    return seen_.insert({hash.high, hash.low}).second;
+    const Hash128 found = hash128(identity);
+    const Place hash = {found.high, found.low == 0 ? 1 : found.low};
+    if (2 * used_ >= places_.size()) grow();
+    Place& place = place_of(hash);
+    if (place == hash) return false;
+    place = hash;
+    ++used_;
+    return true;
   }
 
  private:
-  struct Hasher {
-    size_t operator()(const std::pair<uint64_t, uint64_t>& hash) const {
-      return static_cast<size_t>(hash.second);
+  using Place = std::pair<uint64_t, uint64_t>;
+  static constexpr Place kNone{};
+  Place& place_of(const Place& hash) {
+    size_t at = hash.second & (places_.size() - 1);
+    while (places_[at] != kNone && places_[at] != hash) at = (at + 1) & (places_.size() - 1);
+    return places_[at];
+  }
+  void grow() {
+    constexpr size_t kPlacesMin = 1024;
+    const std::vector<Place> old =
+        std::exchange(places_, std::vector<Place>(std::max(kPlacesMin, 2 * places_.size())));
+    for (const Place& hash : old) {
+      if (hash != kNone) place_of(hash) = hash;
     }
-  };
-  std::unordered_set<std::pair<uint64_t, uint64_t>, Hasher> seen_;
+  }
+  std::vector<Place> places_;  // a power of two of them
+  size_t used_ = 0;
 };
 
 class Measurement {
@@ -292,12 +309,12 @@ void Measurement::find_repeats(const runtime::Input::Step& step) {
 
 // Copies share their event time: so all copies of a record are in the sample, or none.
 void Measurement::sample_repeats(const runtime::Input::Step& step) {
-  constexpr uint64_t kOneOf = 64;
+  constexpr int kOneOfLog = 6;                       // one of 64
+  constexpr uint64_t kGolden = 0x9E3779B97F4A7C15U;  // spreads equal steps over the top bits; Knuth 6.4
   constexpr int64_t kSampleMost = 100'000;
   for (size_t row = step.begin; row < step.end && sampled < kSampleMost; ++row) {
-    if (spread(static_cast<uint64_t>(step.times->event_us[row])) % kOneOf != 0 ||
-        step.times->usable[row] == 0)
-      continue;
+    const uint64_t spread = static_cast<uint64_t>(step.times->event_us[row]) * kGolden;
+    if (spread >> (64 - kOneOfLog) != 0 || step.times->usable[row] == 0) continue;
     ++sampled;
     sampled_repeats += seen_.insert(step.batch->raw[row]) ? 0 : 1;
   }
