@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "data/crc32c.h"
 
 namespace wrackline {
 namespace {
@@ -14,24 +15,7 @@ static_assert(std::endian::native == std::endian::little, "fields are copied as 
 
 constexpr std::string_view kMagic = "WRKSTATE";
 constexpr size_t kTagBytes = 4;
-constexpr size_t kHeadBytes = 8 + 4 + 8 + 4;
-
-constexpr std::array<uint32_t, 256> make_crc_table() {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82F63B78U : 0U);
-    table[i] = crc;
-  }
-  return table;
-}
-
-uint32_t crc_of(std::string_view bytes) {
-  static constexpr std::array<uint32_t, 256> kTable = make_crc_table();
-  uint32_t crc = ~0U;
-  for (const char byte : bytes) crc = (crc >> 8) ^ kTable[(crc ^ static_cast<uint8_t>(byte)) & 0xFF];
-  return ~crc;
-}
+static_assert(kSnapshotHeadBytes == kMagic.size() + 4 + 8 + 4);
 
 std::unexpected<Error> damaged(std::string detail) {
   return fail(ErrorCode::kData, "a snapshot of state cannot be read", std::move(detail),
@@ -57,28 +41,34 @@ void SnapshotWriter::piece(std::string_view name, uint64_t revision, const Write
   }
   SnapshotWriter inner;
   write(inner);
-  text(inner.finish());
+  text(inner.seal());
 }
 
 void SnapshotWriter::need_file(std::string_view path) {
   if (pieces_ != nullptr) pieces_->need_file(path);
 }
 
-std::string SnapshotWriter::finish() const {
-  SnapshotWriter head;
-  head.bytes(kMagic.data(), kMagic.size());
-  head.u32(kSnapshotVersion);
-  head.u64(payload_.size());
-  head.u32(crc_of(payload_));
-  return head.payload_ + payload_;
+std::string_view SnapshotWriter::seal() {
+  const uint64_t size = bytes_.size() - kSnapshotHeadBytes;
+  const uint32_t crc = crc32c(std::string_view(bytes_).substr(kSnapshotHeadBytes));
+  char* at = bytes_.data();
+  const auto put = [&at](const void* from, size_t bytes) {
+    std::memcpy(at, from, bytes);
+    at += bytes;
+  };
+  put(kMagic.data(), kMagic.size());
+  put(&kSnapshotVersion, sizeof kSnapshotVersion);
+  put(&size, sizeof size);
+  put(&crc, sizeof crc);
+  return bytes_;
 }
 
 Result<SnapshotReader> SnapshotReader::open(std::string_view snapshot) {
-  if (snapshot.size() < kHeadBytes || !snapshot.starts_with(kMagic)) {
+  if (snapshot.size() < kSnapshotHeadBytes || !snapshot.starts_with(kMagic)) {
     return damaged("It does not begin as a snapshot does.");
   }
-  const std::string_view payload = snapshot.substr(kHeadBytes);
-  SnapshotReader head(snapshot.substr(kMagic.size(), kHeadBytes - kMagic.size()));
+  const std::string_view payload = snapshot.substr(kSnapshotHeadBytes);
+  SnapshotReader head(snapshot.substr(kMagic.size(), kSnapshotHeadBytes - kMagic.size()));
   const uint32_t version = head.u32();
   if (version != kSnapshotVersion) {
     return damaged(
@@ -88,7 +78,7 @@ Result<SnapshotReader> SnapshotReader::open(std::string_view snapshot) {
   if (size != payload.size()) {
     return damaged(format("It should have {} bytes after its head and has {}.", size, payload.size()));
   }
-  if (head.u32() != crc_of(payload)) return damaged("Its checksum does not match.");
+  if (head.u32() != crc32c(payload)) return damaged("Its checksum does not match.");
   return SnapshotReader(payload);
 }
 

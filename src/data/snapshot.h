@@ -10,7 +10,6 @@
 //         Beyond that the reader checks every length against what is left and never reads outside. A failed
 //         reader gives zeros and empty texts from then on: read a whole piece, then ask status() once.
 // Threads: one thread each.
-// Source:  CRC-32C: RFC 3720 appendix B.4.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +24,7 @@
 namespace wrackline {
 
 inline constexpr uint32_t kSnapshotVersion = 1;
+inline constexpr size_t kSnapshotHeadBytes = 8 + 4 + 8 + 4;
 
 class SnapshotWriter;
 using WritePiece = std::function<void(SnapshotWriter&)>;
@@ -68,13 +68,20 @@ class SnapshotWriter {
   void text(std::string_view value);
   // Four letters: the reader must expect the same.
   void section(std::string_view tag);
-  void bytes(const void* from, size_t size) { payload_.append(static_cast<const char*>(from), size); }
+  void bytes(const void* from, size_t size) { bytes_.append(static_cast<const char*>(from), size); }
 
-  // Everything written so far, with its head.
-  std::string finish() const;
+  // Everything written so far, with its head. Valid until the next write. Cost: one pass for the checksum.
+  std::string_view seal();
+  // The same for the caller to keep, without a copy; the writer is then empty.
+  std::string finish() {
+    seal();
+    return std::exchange(bytes_, std::string(kSnapshotHeadBytes, '\0'));
+  }
+  // Empty again; keeps its memory.
+  void clear() { bytes_.resize(kSnapshotHeadBytes); }
 
  private:
-  std::string payload_;
+  std::string bytes_ = std::string(kSnapshotHeadBytes, '\0');  // room for the head, then the payload
   PieceWriter* pieces_ = nullptr;
   std::string scope_;
 };
