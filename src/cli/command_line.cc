@@ -183,7 +183,10 @@ void add_ledger(CLI::App& app, LedgerCommand& command, Chosen& chosen) {
       "Examples:\n"
       "  wrackline ledger list --state clicks.state --window 2024-05-01T12:00:00Z\n"
       "  wrackline ledger show 17 --state clicks.state\n"
-      "  wrackline ledger export --state clicks.state --format csv > late.csv");
+      "  wrackline ledger export --state clicks.state --format csv > late.csv\n"
+      "  wrackline ledger waive --state clicks.state --seq 17 --because 'test device'\n"
+      "  wrackline ledger purge --state clicks.state --view per_minute --because 'erasure request 4711'\n"
+      "  wrackline ledger audit --state clicks.state");
   const auto add = [&](const char* action, const char* help) {
     CLI::App* part = sub->add_subcommand(action, help);
     part->add_option("--state", command.state, "state directory of the run")->required();
@@ -198,17 +201,41 @@ void add_ledger(CLI::App& app, LedgerCommand& command, Chosen& chosen) {
     part->add_option("--view", command.view, "entries of this view only");
     part->add_option("--window", command.window, "entries that missed the window that starts then");
     part->add_option("--reason", command.reason, "entries with this reason only");
+  };
+  const auto add_limit = [&](CLI::App* part) {
     part->add_option("--limit", command.limit, "at most so many entries")->check(CLI::NonNegativeNumber);
   };
   CLI::App* list = add("list", "List entries");
   add_filters(list);
+  add_limit(list);
   list->add_flag("--json", command.json, "one JSON array");
   CLI::App* show = add("show", "Show one entry with its payload");
   show->add_option("seq", command.seq, "number of the entry")->required();
   show->add_flag("--json", command.json, "one JSON document");
   CLI::App* export_part = add("export", "Write entries as JSON lines or CSV");
   add_filters(export_part);
+  add_limit(export_part);
   export_part->add_option("--format", command.format, "jsonl or csv")->capture_default_str();
+  const auto add_change = [&](const char* action, const char* help) {
+    CLI::App* part = add(action, help);
+    add_filters(part);
+    part->add_option("--seq", command.seq, "the entry with this number");
+    part->add_flag("--all", command.all, "every entry of the run, instead of a filter");
+    part->add_option("--because", command.because, "why; stands in the audit trail")->required();
+    part->add_flag("--dry-run", command.dry_run, "only say how many; works while the job runs");
+    part->add_flag("--json", command.json, "one JSON document");
+    return part;
+  };
+  add_change("waive", "Mark open entries as left out on purpose");
+  add_change("purge", "Remove what entries say: payload, key and detail")
+      ->add_flag("--entries", command.entries, "remove the whole entries; their number stays in the audit trail");
+  CLI::App* audit = sub->add_subcommand("audit", "Who changed or removed entries, when and why");
+  audit->add_option("--state", command.state, "state directory of the run")->required();
+  audit->add_flag("--json", command.json, "one JSON array");
+  audit->callback([&command, &chosen] {
+    command.action = "audit";
+    chosen = [&command] { return ledger(command); };
+  });
 }
 
 void add_explain(CLI::App& app, ExplainCommand& command, Chosen& chosen) {

@@ -103,7 +103,7 @@ struct SweepCommand {
 int sweep(const SweepCommand& command);
 
 struct LedgerCommand {
-  std::string action;  // list | show | export
+  std::string action;  // list | show | export | waive | purge | audit
   std::string state;
   std::string view;
   std::string window;
@@ -112,6 +112,10 @@ struct LedgerCommand {
   std::optional<int64_t> limit;
   std::optional<int64_t> generation;
   std::string format = "jsonl";  // export
+  std::string because;           // waive, purge
+  bool all = false;              // waive, purge: no filter is meant
+  bool entries = false;          // purge: the entries, not only what they say
+  bool dry_run = false;          // waive, purge
   bool json = false;
 };
 int ledger(const LedgerCommand& command);

@@ -97,7 +97,9 @@ void append_csv(std::string& out, const Entry& entry) {
   text(entry.payload);
   text(entry.file);
   number(entry.line);
-  append_csv_text(out, entry.detail);
+  text(entry.detail);
+  text(to_string(entry.payload_state));
+  if (entry.audit) append_number(out, *entry.audit);
   out += '\n';
 }
 
@@ -144,6 +146,14 @@ std::string to_json(const Entry& entry) {
   text("file", entry.file);
   number("line", entry.line);
   text("detail", entry.detail);
+  text("payload_state", to_string(entry.payload_state));
+  name("audit");
+  if (entry.audit) {
+    append_number(out, *entry.audit);
+  } else {
+    out += "null";
+  }
+  if (entry.applied_version) number("applied_version", *entry.applied_version);
   return out += '}';
 }
 
@@ -157,7 +167,7 @@ Result<ExportFormat> parse_export_format(std::string_view name) {
 std::string entry_csv_header() {
   return "seq,view,source,partition,offset,key,event_time,arrival_time,reason,windows,watermark,tick,state,"
          "payload,file,"
-         "line,detail\n";
+         "line,detail,payload_state,audit\n";
 }
 
 std::string entry_csv(const Entry& entry) {

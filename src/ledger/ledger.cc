@@ -49,7 +49,7 @@ class TransientLedger final : public Ledger {
   }
   Result<std::vector<Summary>> summary() override {
     std::vector<Summary> rows;
-    for (const auto& [place, count] : counts_) rows.push_back({place.first, place.second, count});
+    for (const auto& [place, count] : counts_) rows.push_back({place.first, place.second, count, 0, 0});
     return rows;
   }
 
@@ -72,6 +72,20 @@ class TransientLedger final : public Ledger {
 };
 
 }  // namespace
+
+std::string_view to_string(PayloadState state) {
+  switch (state) {
+    case PayloadState::kWhole:
+      return "whole";
+    case PayloadState::kMasked:
+      return "masked";
+    case PayloadState::kWithheld:
+      return "withheld";
+    case PayloadState::kPurged:
+      return "purged";
+  }
+  return {};
+}
 
 Result<std::unique_ptr<Ledger>> Ledger::open_for_run(const std::string& directory, const std::string& job,
                                                      RunChoice choice) {

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "data/batch.h"
+#include "wrackline/time.h"
 
 namespace wrackline::ledger {
 
@@ -26,6 +27,15 @@ struct MissedWindow {
   int64_t end_us = 0;
   int64_t late_by_us = 0;  // watermark - end, never negative
 };
+
+// What a payload is. Stored: never renumber.
+enum class PayloadState : uint8_t {
+  kWhole = 0,     // the record's bytes
+  kMasked = 1,    // written anew with some values hidden
+  kWithheld = 2,  // empty: what the record says could not be told apart, and some of it must be hidden
+  kPurged = 3,    // empty since it was purged; so are key and detail
+};
+std::string_view to_string(PayloadState state);  // whole | masked | withheld | purged
 
 struct Entry {
   int64_t seq = 0;  // given by the ledger, rises
@@ -43,9 +53,45 @@ struct Entry {
   std::vector<MissedWindow> windows;
   int64_t watermark_us = 0;  // that judged it
   int64_t tick = 0;
-  std::string payload;         // the record's bytes
+  std::string payload;         // the record's bytes, as payload_state says
   std::string state = "open";  // open | applied | waived
+  PayloadState payload_state = PayloadState::kWhole;
+  std::optional<int64_t> audit;            // the line of the audit trail that changed the entry last
+  std::optional<int64_t> applied_version;  // state applied: of the row that a drain published with it
 };
+
+// How long entries of a view are kept. Whatever goes is counted in the audit trail.
+struct Retention {
+  std::string view;
+  std::optional<Duration> age = std::nullopt;  // since the entry was written
+  std::optional<int64_t> entries_max = std::nullopt;
+  // Payloads, keys and details, and kEntryBytes for each entry.
+  std::optional<int64_t> bytes_max = std::nullopt;
+};
+inline constexpr int64_t kEntryBytes = 130;
+
+// One line of the audit trail: what was done to entries after they had been written.
+struct AuditLine {
+  int64_t id = 0;
+  // waive | purge_payloads | purge_entries | retention_age | retention_bytes | retention_entries
+  std::string action;
+  int64_t run = 0;  // that the entries belong to
+  int64_t began_us = 0;
+  int64_t ended_us = 0;  // lines of retention cover up to a day
+  std::string who;
+  std::string because;
+  std::string chosen;  // which entries, as the command or the job says it
+  struct Count {
+    std::string view;
+    std::string source;
+    Reason reason = Reason::kLate;
+    int64_t entries = 0;
+    int64_t payload_bytes = 0;
+  };
+  std::vector<Count> counts;
+  int64_t entries() const;
+};
+std::string to_json(const AuditLine& line);  // without a line end
 
 struct RunInfo {
   int64_t run = 0;
@@ -54,6 +100,8 @@ struct RunInfo {
   std::string status;      // running | stopped | failed | finished; of its newest attempt
   int64_t started_us = 0;  // of its newest attempt
   int64_t entries = 0;     // that the run has in the ledger now
+  int64_t retired = 0;     // that retention has removed
+  int64_t purged = 0;      // that `ledger purge --entries` has removed
 };
 
 // What a state directory held when it was opened for a run.
@@ -114,6 +162,12 @@ class Ledger {
   virtual Status rewind(int64_t seq) = 0;
   // No later attempt will rewind to before `seq`: what is kept for that may go. Cost: with the next commit.
   virtual void settle(int64_t /*seq*/) {}
+  // How long entries are kept from now on; applied at commits, in bounded steps, oldest entries first.
+  // Removed entries stay removed when a replay meets them again. `wall_us` reads the clock that ages are
+  // counted by; null: the system's. Cost: reads the ledger once.
+  virtual Status set_retention(std::vector<Retention> /*rules*/, std::function<int64_t()> /*wall_us*/ = {}) {
+    return {};
+  }
   // Ends the attempt. kFinished: entries of older runs, whose records this run has judged anew, are removed.
   virtual Status finish(RunEnd end) = 0;
 
@@ -123,9 +177,13 @@ class Ledger {
   struct Summary {
     std::string view;
     Reason reason;
-    int64_t count;
+    int64_t count;  // in any state
+    int64_t waived = 0;
+    int64_t applied = 0;
   };
   virtual Result<std::vector<Summary>> summary() = 0;
+  // Calls `visit` for each line of the audit trail, of all runs, oldest first; stops when it returns false.
+  virtual Status audit(const std::function<bool(const AuditLine&)>& /*visit*/) { return {}; }
 };
 
 // One entry as the JSON object of `ledger list --json` (INTERFACE keys).

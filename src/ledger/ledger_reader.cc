@@ -17,8 +17,8 @@ constexpr const char* kEntryColumns =
     "SELECT e.seq, s.\"view\", s.source, ifnull(e.partition, s.partition), s.file, e.\"offset\", e.line, "
     "e.key, "
     "e.event_time_us, e.arrival_time_us, e.reason_id, e.detail, e.watermark_us, e.tick, e.payload, e.state, "
-    "e.window_count, e.window_start_us, e.window_end_us, e.late_by_us "
-    "FROM entry e CROSS JOIN stream s ON s.id = e.stream_id WHERE s.run = ?1";
+    "e.window_count, e.window_start_us, e.window_end_us, e.late_by_us, e.payload_state, e.audit_id, "
+    "e.applied_version FROM entry e CROSS JOIN stream s ON s.id = e.stream_id WHERE s.run = ?1";
 
 std::optional<int64_t> optional_integer(const sqlite::Statement& row, int column) {
   if (row.is_null(column)) return std::nullopt;
@@ -42,6 +42,9 @@ void read_entry(const sqlite::Statement& row, Entry& entry) {
   entry.tick = row.integer(13);
   entry.payload = row.blob(14);
   entry.state = row.text(15);
+  entry.payload_state = static_cast<PayloadState>(row.integer(20));
+  entry.audit = optional_integer(row, 21);
+  entry.applied_version = optional_integer(row, 22);
   entry.windows.clear();
   if (row.integer(16) > 0) entry.windows.push_back({row.integer(17), row.integer(18), row.integer(19)});
 }
@@ -80,8 +83,38 @@ std::string list_of(sqlite::Database& database) {
   return list;
 }
 
-// The run that an attempt with this generation belongs to.
-Result<int64_t> run_of(sqlite::Database& database, int64_t generation) {
+}  // namespace
+
+// A medium that cannot be written cannot hold the write-ahead log's index; without a log nobody is writing
+// either, so the file may be read as it is.
+Result<sqlite::Database> open_readable_ledger(const std::string& directory) {
+  const std::string path = ledger_path(directory);
+  sqlite::OpenOptions options{.access = sqlite::Access::kRead};
+  options.immutable = access(directory.c_str(), W_OK) != 0 && access((path + "-wal").c_str(), F_OK) != 0;
+  WRACKLINE_ASSIGN(sqlite::Database database, sqlite::Database::open(path, options));
+  WRACKLINE_ASSIGN(const int64_t version, check_schema(database));
+  if (version == 1) WRACKLINE_TRY(show_version_1(database));
+  return database;
+}
+
+Status check_ledger_is_there(const std::string& directory) {
+  if (access(directory.c_str(), F_OK) != 0) {
+    return fail(ErrorCode::kNotFound, format("state directory \"{}\" does not exist", directory), {},
+                "`wrackline run` makes it: beside the job file and named after it, or where --state says.");
+  }
+  if (access(ledger_path(directory).c_str(), F_OK) != 0) {
+    return fail(ErrorCode::kNotFound, format("no ledger in \"{}\"", directory),
+                format("There is no file \"{}\".", ledger_path(directory)),
+                "Give --state the directory that `wrackline run` used.");
+  }
+  return {};
+}
+
+Result<int64_t> run_of(sqlite::Database& database, std::optional<int64_t> wanted) {
+  WRACKLINE_ASSIGN(const int64_t newest, database.query_integer("SELECT max(generation) FROM generation", 0));
+  if (newest == 0)
+    return fail(ErrorCode::kNotFound, format("ledger \"{}\" holds no run yet", database.path()));
+  const int64_t generation = wanted.value_or(newest);
   WRACKLINE_ASSIGN(sqlite::Statement statement,
                    database.prepare("SELECT replaced_by, run FROM generation WHERE generation = ?1"));
   statement.bind(1, generation);
@@ -101,45 +134,12 @@ Result<int64_t> run_of(sqlite::Database& database, int64_t generation) {
   return statement.integer(1);
 }
 
-// A medium that cannot be written cannot hold the write-ahead log's index; without a log nobody is writing
-// either, so the file may be read as it is.
-Result<sqlite::Database> open_readable(const std::string& directory) {
-  const std::string path = ledger_path(directory);
-  sqlite::OpenOptions options{.access = sqlite::Access::kRead};
-  options.immutable = access(directory.c_str(), W_OK) != 0 && access((path + "-wal").c_str(), F_OK) != 0;
-  return sqlite::Database::open(path, options);
-}
-
-Status check_there(const std::string& directory) {
-  if (access(directory.c_str(), F_OK) != 0) {
-    return fail(ErrorCode::kNotFound, format("state directory \"{}\" does not exist", directory), {},
-                "`wrackline run` makes it: beside the job file and named after it, or where --state says.");
-  }
-  if (access(ledger_path(directory).c_str(), F_OK) != 0) {
-    return fail(ErrorCode::kNotFound, format("no ledger in \"{}\"", directory),
-                format("There is no file \"{}\".", ledger_path(directory)),
-                "Give --state the directory that `wrackline run` used.");
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Ledger>> SqliteReader::open(const std::string& directory,
                                                    std::optional<int64_t> generation) {
-  WRACKLINE_TRY(check_there(directory));
-  WRACKLINE_ASSIGN(sqlite::Database database, open_readable(directory));
+  WRACKLINE_TRY(check_ledger_is_there(directory));
+  WRACKLINE_ASSIGN(sqlite::Database database, open_readable_ledger(directory));
   std::unique_ptr<SqliteReader> reader(new SqliteReader(directory, std::move(database)));
-  WRACKLINE_ASSIGN(const int64_t version, check_schema(reader->database_));
-  if (version == 1) WRACKLINE_TRY(show_version_1(reader->database_));
-  if (!generation) {
-    WRACKLINE_ASSIGN(generation,
-                     reader->database_.query_integer("SELECT max(generation) FROM generation", 0));
-    if (*generation == 0) {
-      return fail(ErrorCode::kNotFound, format("ledger \"{}\" holds no run yet", ledger_path(directory)));
-    }
-  }
-  WRACKLINE_ASSIGN(reader->run_, run_of(reader->database_, *generation));
+  WRACKLINE_ASSIGN(reader->run_, run_of(reader->database_, generation));
   WRACKLINE_ASSIGN(reader->generation_,
                    reader->database_.query_integer(
                        format("SELECT max(generation) FROM generation WHERE run = {}", reader->run_)));
@@ -210,24 +210,35 @@ Result<RunInfo> SqliteReader::info() {
   info.status = statement.text(1);
   info.started_us = statement.integer(2);
   info.entries = size_;
+  WRACKLINE_TRY(statement.run());
+  const auto removed = [&](std::string_view actions) {
+    return database_.query_integer(format(
+        "SELECT sum(c.entries) FROM audit a JOIN audit_count c ON c.audit_id = a.id WHERE a.run = {} AND "
+        "a.action {}",
+        run_, actions));
+  };
+  WRACKLINE_ASSIGN(info.retired, removed("LIKE 'retention%'"));
+  WRACKLINE_ASSIGN(info.purged, removed("= 'purge_entries'"));
   // A killed run could not write down its end; its lock tells.
   if (info.status == "running" && !StateLock::is_held(directory_)) info.status = "failed";
   return info;
 }
 
 Result<std::vector<Ledger::Summary>> SqliteReader::summary() {
-  WRACKLINE_ASSIGN(sqlite::Statement statement,
-                   database_.prepare(
-                       "SELECT s.\"view\", e.reason_id, sum(e.n) FROM (SELECT stream_id, reason_id, count(*) "
-                       "AS n FROM entry NOT INDEXED GROUP BY 1, 2) e JOIN stream s ON s.id = e.stream_id "
-                       "WHERE s.run = ?1 GROUP BY 1, 2 ORDER BY 1, 2"));
+  WRACKLINE_ASSIGN(
+      sqlite::Statement statement,
+      database_.prepare(
+          "SELECT s.\"view\", e.reason_id, sum(e.n), sum(e.waived), sum(e.applied) FROM (SELECT "
+          "stream_id, reason_id, count(*) AS n, sum(state = 'waived') AS waived, sum(state = "
+          "'applied') AS applied FROM entry NOT INDEXED GROUP BY 1, 2) e JOIN stream s ON s.id = e.stream_id "
+          "WHERE s.run = ?1 GROUP BY 1, 2 ORDER BY 1, 2"));
   statement.bind(1, run_);
   std::vector<Summary> rows;
   for (;;) {
     WRACKLINE_ASSIGN(const bool row, statement.step());
     if (!row) return rows;
-    rows.push_back(
-        {std::string(statement.text(0)), static_cast<Reason>(statement.integer(1)), statement.integer(2)});
+    rows.push_back({std::string(statement.text(0)), static_cast<Reason>(statement.integer(1)),
+                    statement.integer(2), statement.integer(3), statement.integer(4)});
   }
 }
 

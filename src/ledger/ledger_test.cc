@@ -17,6 +17,7 @@
 
 #include "base/text.h"
 #include "ledger/export.h"
+#include "ledger/ledger_fixture_test.h"
 #include "ledger/ledger_schema.h"
 #include "ledger/state_lock.h"
 #include "sqlite/database.h"
@@ -29,130 +30,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
-
-constexpr int64_t kSecond = 1'000'000;
-constexpr int64_t kNoon = 1'714'564'800 * kSecond;  // 2024-05-01T12:00:00Z
-
-Entry late_entry(int64_t offset, std::string payload = "{\"page\":\"/home\"}") {
-  Entry entry;
-  entry.view = "clicks_per_minute";
-  entry.source = "clicks";
-  entry.partition = "phone";
-  entry.file = "clicks/a.jsonl";
-  entry.offset = offset;
-  entry.line = offset + 1;
-  entry.key = "\"/home\"";
-  entry.event_time_us = kNoon + 1;
-  entry.arrival_time_us = kNoon + 300 * kSecond + 250'000;
-  entry.reason = Reason::kLate;
-  entry.windows = {{kNoon, kNoon + 60 * kSecond, 30 * kSecond}};
-  entry.watermark_us = kNoon + 90 * kSecond;
-  entry.tick = 3;
-  entry.payload = std::move(payload);
-  return entry;
-}
-
-// Runs `body` in a child process and returns what it wrote; the child never returns into the test.
-std::string in_child(const std::function<std::string()>& body) {
-  int ends[2];
-  if (pipe(ends) != 0) return "no pipe";
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::string said = body();
-    static_cast<void>(write(ends[1], said.data(), said.size()) == 0);
-    _exit(0);
-  }
-  close(ends[1]);
-  std::string said;
-  char buffer[4096];
-  for (ssize_t size = 0; (size = read(ends[0], buffer, sizeof(buffer))) > 0;)
-    said.append(buffer, static_cast<size_t>(size));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (!WIFEXITED(status)) said += format(" [signal {}]", WTERMSIG(status));
-  return said;
-}
-
-class LedgerTest : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "wrackline-ledger-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-    state_ = folder_ + "/state";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::unique_ptr<Ledger> open_run(const std::string& job = "job.sql",
-                                   RunChoice choice = RunChoice::kNew) const {
-    Result<std::unique_ptr<Ledger>> ledger = Ledger::open_for_run(state_, job, choice);
-    if (!ledger) ADD_FAILURE() << ledger.error().to_string();
-    return ledger ? std::move(*ledger) : nullptr;
-  }
-  std::unique_ptr<Ledger> resume_run() const { return open_run("job.sql", RunChoice::kResumeUnfinished); }
-  std::unique_ptr<Ledger> open_reader(std::optional<int64_t> generation = std::nullopt) const {
-    Result<std::unique_ptr<Ledger>> ledger = Ledger::open_to_read(state_, generation);
-    if (!ledger) ADD_FAILURE() << ledger.error().to_string();
-    return ledger ? std::move(*ledger) : nullptr;
-  }
-  Error run_error() const {
-    Result<std::unique_ptr<Ledger>> ledger = Ledger::open_for_run(state_, "job.sql");
-    return ledger ? Error{ErrorCode::kInvalid, "it opened", {}, {}, {}} : ledger.error();
-  }
-  Error read_error(std::optional<int64_t> generation = std::nullopt) const {
-    Result<std::unique_ptr<Ledger>> ledger = Ledger::open_to_read(state_, generation);
-    return ledger ? Error{ErrorCode::kInvalid, "it opened", {}, {}, {}} : ledger.error();
-  }
-  // A finished run with entries at these offsets.
-  void finished_run(const std::vector<int64_t>& offsets) const {
-    const std::unique_ptr<Ledger> ledger = open_run();
-    for (const int64_t offset : offsets) add(*ledger, late_entry(offset));
-    ASSERT_TRUE(ledger->finish(RunEnd::kFinished).has_value());
-  }
-  static void add(Ledger& ledger, Entry entry) {
-    const Status status = ledger.add(std::move(entry));
-    ASSERT_TRUE(status.has_value()) << status.error().to_string();
-  }
-  static void commit(Ledger& ledger) {
-    const Status status = ledger.commit();
-    ASSERT_TRUE(status.has_value()) << status.error().to_string();
-  }
-  static std::vector<Entry> entries(Ledger& ledger, const Filter& filter = {}) {
-    std::vector<Entry> found;
-    const Status status = ledger.scan(filter, [&](const Entry& entry) {
-      found.push_back(entry);
-      return true;
-    });
-    EXPECT_TRUE(status.has_value()) << status.error().to_string();
-    return found;
-  }
-  static std::vector<int64_t> offsets(Ledger& ledger, const Filter& filter = {}) {
-    std::vector<int64_t> found;
-    for (const Entry& entry : entries(ledger, filter)) found.push_back(entry.offset);
-    return found;
-  }
-  // The rows of a query as "a|b" lines.
-  std::string query(const std::string& sql) const {
-    Result<sqlite::Database> database =
-        sqlite::Database::open(ledger_path(state_), {.access = sqlite::Access::kRead});
-    if (!database) return database.error().to_string();
-    Result<sqlite::Statement> statement = database->prepare("SELECT * FROM (" + sql + ")");
-    if (!statement) return statement.error().to_string();
-    std::string rows;
-    for (;;) {
-      const Result<bool> row = statement->step();
-      if (!row) return row.error().to_string();
-      if (!*row) return rows;
-      for (int i = 0; i < statement->columns(); ++i) {
-        rows += format("{}{}", i > 0 ? "|" : "", statement->is_null(i) ? "NULL" : statement->text(i));
-      }
-      rows += "\n";
-    }
-  }
-
-  std::string folder_;
-  std::string state_;
-};
 
 TEST_F(LedgerTest, AnEntryComesBackWhole) {
   Entry entry = late_entry(11, std::string("\xff\0,\"\n", 5));
@@ -883,7 +760,7 @@ TEST(EntryText, JsonHasTheDocumentedKeys) {
       "\"reason\":\"late\",\"windows\":[{\"start\":\"2024-05-01T12:00:00Z\",\"end\":\"2024-05-01T12:01:00Z\","
       "\"late_by_us\":30000000}],\"watermark\":\"2024-05-01T12:01:30Z\",\"tick\":3,\"state\":\"open\","
       "\"payload\":\"{\\\"page\\\":\\\"/home\\\"}\",\"file\":\"clicks/a.jsonl\",\"line\":12,\"detail\":\"30 "
-      "s late\"}");
+      "s late\",\"payload_state\":\"whole\",\"audit\":null}");
 }
 
 TEST(EntryText, JsonOfWhatIsNotThere) {
@@ -895,7 +772,8 @@ TEST(EntryText, JsonOfWhatIsNotThere) {
             "time\":null,"
             "\"arrival_time\":null,\"reason\":\"no_event_time\",\"windows\":[],\"watermark\":\"-infinity\","
             "\"tick\":0,"
-            "\"state\":\"open\",\"payload\":\"\",\"file\":\"\",\"line\":0,\"detail\":\"\"}");
+            "\"state\":\"open\",\"payload\":\"\",\"file\":\"\",\"line\":0,\"detail\":\"\",\"payload_state\":"
+            "\"whole\",\"audit\":null}");
   entry.watermark_us = kMicrosMax;
   EXPECT_THAT(to_json(entry), HasSubstr("\"watermark\":\"infinity\""));
 }
@@ -920,15 +798,15 @@ TEST(EntryText, CsvQuotesWhatNeedsIt) {
   EXPECT_EQ(entry_csv_header(),
             "seq,view,source,partition,offset,key,event_time,arrival_time,reason,windows,watermark,tick,"
             "state,payload,file,"
-            "line,detail\n");
+            "line,detail,payload_state,audit\n");
   EXPECT_EQ(entry_csv(entry),
             "7,clicks_per_minute,clicks,phone,11,\"\"\"/"
             "home\"\"\",2024-05-01T12:00:00.000001Z,2024-05-01T12:05:00.25Z,late,"
             "\"[{\"\"start\"\":\"\"2024-05-01T12:00:00Z\"\",\"\"end\"\":\"\"2024-05-01T12:01:00Z\"\","
             "\"\"late_by_us\"\":"
-            "30000000}]\",2024-05-01T12:01:30Z,3,open,\"a,\"\"b\"\"\r\nc\xff\",clicks/a.jsonl,12,\n");
+            "30000000}]\",2024-05-01T12:01:30Z,3,open,\"a,\"\"b\"\"\r\nc\xff\",clicks/a.jsonl,12,,whole,\n");
   entry = Entry();
-  EXPECT_EQ(entry_csv(entry), "0,,,,0,null,,,late,[],1970-01-01T00:00:00Z,0,open,,,0,\n");
+  EXPECT_EQ(entry_csv(entry), "0,,,,0,null,,,late,[],1970-01-01T00:00:00Z,0,open,,,0,,whole,\n");
 }
 
 TEST_F(LedgerTest, ExportGivesWholeRowsInPieces) {

@@ -11,14 +11,13 @@
 namespace wrackline::ledger {
 namespace {
 
-// SQLite's clock: this room has none of its own.
-constexpr const char* kNowUs = "CAST((julianday('now') - 2440587.5) * 86400000.0 AS INTEGER) * 1000";
-
 // Twice SQLite's default: a tenth more entries per second, as each tick touches fewer pages.
 constexpr int kPageBytes = 8192;
 
 // Wider than the defaults: the identity index of many files is touched in many places.
-constexpr const char* kTuning = "PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 4000";
+// What is removed is overwritten: it may be what the law wants gone.
+constexpr const char* kTuning =
+    "PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 4000; PRAGMA secure_delete = ON";
 
 void bind_optional(sqlite::Statement& statement, int parameter, std::optional<int64_t> value) {
   if (value) {
@@ -93,6 +92,9 @@ Status SqliteWriter::go_on() {
                                                          "(SELECT id FROM stream WHERE run = {})",
                                                          run_)));
   last_run_->entries = size_;
+  WRACKLINE_ASSIGN(const int64_t removed, database_.query_integer("SELECT count(*) FROM removed"));
+  any_removed_ = removed > 0;
+  forgotten_seq_ = settled_seq_;
   WRACKLINE_ASSIGN(
       sqlite::Statement statement,
       database_.prepare("SELECT id, \"view\", source, file, partition FROM stream WHERE run = ?1"));
@@ -101,7 +103,7 @@ Status SqliteWriter::go_on() {
     WRACKLINE_ASSIGN(const bool row, statement.step());
     if (!row) return {};
     StreamName name{statement.text(1), statement.text(2), statement.text(3)};
-    streams_.emplace(std::move(name), Stream{statement.integer(0), std::string(statement.text(4))});
+    streams_.emplace(std::move(name), Stream{statement.integer(0), std::string(statement.text(4)), nullptr});
   }
 }
 
@@ -133,11 +135,15 @@ Status SqliteWriter::remove_runs(const std::string& condition) {
 Status SqliteWriter::prepare() {
   WRACKLINE_ASSIGN(
       insert_entry_,
-      database_.prepare("INSERT INTO entry (seq, stream_id, \"offset\", line, tick, reason_id, watermark_us, "
-                        "event_time_us, arrival_time_us, window_count, window_start_us, window_end_us, "
-                        "late_by_us, state, partition, key, detail, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
-                        "?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18) ON CONFLICT (stream_id, "
-                        "\"offset\") DO NOTHING"));
+      database_.prepare(
+          "INSERT INTO entry (seq, stream_id, \"offset\", line, tick, reason_id, watermark_us, "
+          "event_time_us, arrival_time_us, window_count, window_start_us, window_end_us, "
+          "late_by_us, state, partition, key, detail, payload, payload_state, recorded_us) VALUES "
+          "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
+          "?20) ON CONFLICT (stream_id, \"offset\") DO NOTHING"));
+  WRACKLINE_ASSIGN(find_removed_,
+                   database_.prepare("SELECT 1 FROM removed WHERE stream_id = ?1 AND \"offset\" = ?2"));
+  WRACKLINE_ASSIGN(now_, database_.prepare(format("SELECT {}", kNowUs)));
   WRACKLINE_ASSIGN(insert_window_, database_.prepare("INSERT INTO more_window VALUES (?1, ?2, ?3, ?4)"));
   WRACKLINE_ASSIGN(
       insert_stream_,
@@ -165,7 +171,17 @@ Status SqliteWriter::broken(Status failure) {
 Status SqliteWriter::begin() {
   WRACKLINE_ASSIGN(sqlite::Transaction transaction, sqlite::Transaction::begin(database_));
   transaction_.emplace(std::move(transaction));
+  WRACKLINE_ASSIGN(recorded_us_, now_us());
   return {};
+}
+
+Result<int64_t> SqliteWriter::now_us() {
+  if (wall_us_) return wall_us_();
+  WRACKLINE_ASSIGN(const bool row, now_.step());
+  WRACKLINE_CHECK(row, "SELECT without FROM gives a row");
+  const int64_t now = now_.integer(0);
+  now_.reset();
+  return now;
 }
 
 // Entries come in runs of one stream, so the last answer is nearly always the next one too.
@@ -183,7 +199,7 @@ Result<const SqliteWriter::Stream*> SqliteWriter::stream_of(const Entry& entry) 
     insert_stream_.bind_text(5, entry.partition);
     WRACKLINE_ASSIGN(const bool row, insert_stream_.step());
     WRACKLINE_CHECK(row, entry.file);
-    at->second = {insert_stream_.integer(0), entry.partition};
+    at->second = {insert_stream_.integer(0), entry.partition, retainer_.find(entry.view)};
     WRACKLINE_TRY(insert_stream_.run());
   }
   last_stream_ = &*at;
@@ -203,6 +219,8 @@ Status SqliteWriter::add(Entry entry) {
 
 Status SqliteWriter::insert(const Entry& entry) {
   WRACKLINE_ASSIGN(const Stream* stream, stream_of(entry));
+  WRACKLINE_ASSIGN(const bool removed, was_removed(*stream, entry.offset));
+  if (removed) return {};
   sqlite::Statement& row = insert_entry_;
   row.bind(1, last_seq_ + 1);
   row.bind(2, stream->id);
@@ -227,11 +245,28 @@ Status SqliteWriter::insert(const Entry& entry) {
   row.bind_text(16, entry.key);
   row.bind_text(17, entry.detail);
   row.bind_blob(18, entry.payload);
+  row.bind(19, static_cast<int64_t>(entry.payload_state));
+  row.bind(20, recorded_us_);
   WRACKLINE_TRY(row.run());
   if (database_.changes() == 0) return {};  // it is there already
   ++last_seq_;
   ++size_;
+  if (stream->retained != nullptr) {
+    ++stream->retained->entries;
+    stream->retained->bytes +=
+        static_cast<int64_t>(entry.payload.size() + entry.key.size() + entry.detail.size()) + kEntryBytes;
+  }
   return insert_windows(entry);
+}
+
+// A replay may meet an entry that retention or a purge took away: it stays away, and is not counted again.
+Result<bool> SqliteWriter::was_removed(const Stream& stream, int64_t offset) {
+  if (!any_removed_) return false;
+  find_removed_.bind(1, stream.id);
+  find_removed_.bind(2, offset);
+  WRACKLINE_ASSIGN(const bool found, find_removed_.step());
+  find_removed_.reset();
+  return found;
 }
 
 Status SqliteWriter::insert_windows(const Entry& entry) {
@@ -247,6 +282,8 @@ Status SqliteWriter::insert_windows(const Entry& entry) {
 
 Status SqliteWriter::commit() {
   if (failure_) return fail(*failure_);
+  if (Status forgotten = forget_settled(); !forgotten) return broken(std::move(forgotten));
+  if (Status retained = retain(); !retained) return broken(std::move(retained));
   if (!transaction_) return {};
   update_generation_.bind(1, generation_);
   update_generation_.bind(2, size_);
@@ -258,8 +295,39 @@ Status SqliteWriter::commit() {
   return {};
 }
 
+Status SqliteWriter::forget_settled() {
+  if (settled_seq_ == forgotten_seq_) return {};
+  forgotten_seq_ = settled_seq_;
+  if (!transaction_) WRACKLINE_TRY(begin());
+  if (!any_removed_) return {};
+  WRACKLINE_TRY(database_.exec(format("DELETE FROM removed WHERE seq <= {}", settled_seq_)));
+  WRACKLINE_ASSIGN(const int64_t left, database_.query_integer("SELECT EXISTS (SELECT 1 FROM removed)"));
+  any_removed_ = left != 0;
+  return {};
+}
+
+Status SqliteWriter::set_retention(std::vector<Retention> rules, std::function<int64_t()> wall_us) {
+  if (failure_) return fail(*failure_);
+  wall_us_ = std::move(wall_us);
+  WRACKLINE_TRY(retainer_.start(database_, std::move(rules)));
+  for (auto& [name, stream] : streams_) stream.retained = retainer_.find(std::get<0>(name));
+  return {};
+}
+
+Status SqliteWriter::retain() {
+  if (retainer_.empty()) return {};
+  WRACKLINE_ASSIGN(const int64_t now, now_us());
+  if (retainer_.idle(now)) return {};
+  if (!transaction_) WRACKLINE_TRY(begin());
+  WRACKLINE_ASSIGN(const Retainer::Removed removed, retainer_.step(database_, now, {run_, settled_seq_}));
+  size_ -= removed.of_run;
+  any_removed_ |= removed.remembered;
+  return {};
+}
+
 Status SqliteWriter::rewind(int64_t seq) {
   WRACKLINE_CHECK(!began_, "rewind after an add");
+  if (seq < settled_seq_) return check_nothing_forgotten();
   if (seq <= last_seq_) return {};
   return fail(ErrorCode::kData,
               format("ledger \"{}\" ends at entry {}, but the checkpoint was taken at entry {}",
@@ -268,8 +336,26 @@ Status SqliteWriter::rewind(int64_t seq) {
               "Put the ledger back that belongs to the checkpoint, or begin a new run with --fresh.");
 }
 
+// Removed entries whose identity is no longer known would come back, and be counted twice.
+Status SqliteWriter::check_nothing_forgotten() {
+  WRACKLINE_ASSIGN(
+      const int64_t removed,
+      database_.query_integer(
+          format("SELECT sum(c.entries) FROM audit a JOIN audit_count c ON c.audit_id = a.id WHERE a.run "
+                 "= {} AND a.action NOT IN ('waive', 'purge_payloads')",
+                 run_)));
+  WRACKLINE_ASSIGN(const int64_t known, database_.query_integer("SELECT count(*) FROM removed"));
+  if (removed <= known) return {};
+  return fail(
+      ErrorCode::kData,
+      format("run {} cannot be replayed from so far back: its ledger has removed entries for good", run_),
+      format("{} entries were removed by retention or a purge; the identities of {} are still known.",
+             with_thousands(removed), with_thousands(known)),
+      "Resume from a newer checkpoint, or begin a new run with --fresh.");
+}
+
 void SqliteWriter::settle(int64_t seq) {
-  settled_seq_ = std::max(settled_seq_, seq);
+  settled_seq_ = std::max(settled_seq_, std::min(seq, last_seq_));
 }
 
 Status SqliteWriter::finish(RunEnd end) {
@@ -283,7 +369,10 @@ Status SqliteWriter::finish(RunEnd end) {
 
 Status SqliteWriter::end_generation(RunEnd end) {
   WRACKLINE_ASSIGN(sqlite::Transaction transaction, sqlite::Transaction::begin(database_));
-  if (end == RunEnd::kFinished) WRACKLINE_TRY(remove_runs(format("run < {}", run_)));
+  if (end == RunEnd::kFinished) {
+    WRACKLINE_TRY(remove_runs(format("run < {}", run_)));
+    WRACKLINE_TRY(database_.exec("DELETE FROM removed"));  // no replay comes back to a finished run
+  }
   const std::string_view status = end == RunEnd::kFinished  ? "finished"
                                   : end == RunEnd::kStopped ? "stopped"
                                                             : "failed";
