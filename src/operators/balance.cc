@@ -3,6 +3,20 @@
 #include <algorithm>
 
 namespace wrackline {
+namespace {
+
+// No count is negative or beyond what any input could have, so that the sums cannot overflow.
+bool is_possible(const FateCounts& counts) {
+  constexpr int64_t kMost = int64_t{1} << 56;
+  const auto in_range = [](int64_t count) { return count >= 0 && count <= kMost; };
+  return in_range(counts.read) && in_range(counts.accepted) && in_range(counts.accepted_partially) &&
+         in_range(counts.ledgered) && in_range(counts.duplicate) && in_range(counts.filtered) &&
+         in_range(counts.held) && in_range(counts.corrected) &&
+         std::ranges::all_of(counts.dropped, in_range) &&
+         std::ranges::all_of(counts.ledgered_by_reason, in_range) && counts.balanced();
+}
+
+}  // namespace
 
 FateCounts& FateCounts::operator+=(const FateCounts& other) {
   read += other.read;
@@ -54,6 +68,7 @@ void Balance::restore(SnapshotReader& in) {
     }
     for (int64_t& count : counts.dropped) count = in.i64();
     for (int64_t& count : counts.ledgered_by_reason) count = in.i64();
+    if (!is_possible(counts)) in.refuse("the fates of a partition do not add up");
   }
 }
 

@@ -356,7 +356,15 @@ TEST(TimeStage, ReportsTheUnitThatWouldFit) {
                                         {null_of(Type::bigint())}});
   RecordTimes times;
   stage.read(seconds_and_millis.batch(), partition, WallTime(1'679'310'800'000'000), times);
-  const auto findings = stage.unit_findings();
+  ASSERT_EQ(stage.unit_findings().size(), 1U) << "they are told of before they are judged";
+  stage.judge(times, 0, 4);
+  SnapshotWriter out;
+  stage.save(out);
+  const std::string saved = out.finish();
+  TimeStage restored(options);
+  SnapshotReader in = SnapshotReader::open(saved).value();
+  ASSERT_TRUE(restored.restore(in));
+  const auto findings = restored.unit_findings();
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].records, 2);
   EXPECT_EQ(findings[0].unit, "ms");

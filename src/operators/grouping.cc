@@ -42,9 +42,16 @@ void Grouping::save(const state::GroupTable& table, SnapshotWriter& out) const {
 }
 
 Status Grouping::restore(SnapshotReader& in, state::GroupTable& table) const {
-  return table.restore(in, [this](SnapshotReader& from, std::byte* states, Arena& arena) {
+  WRACKLINE_TRY(table.restore(in, [this](SnapshotReader& from, std::byte* states, Arena& arena) {
     return restore(from, states, arena);
-  });
+  }));
+  if (codec_.shape() != state::KeyShape::kBytes) return {};
+  for (size_t group = 0; group < table.size(); ++group) {
+    if (table.is_null_key(group) || codec_.could_have_made(table.bytes_key(group))) continue;
+    in.refuse("a key is not of the view's key columns");
+    break;
+  }
+  return in.status();
 }
 
 std::span<const uint32_t> GroupWriter::find(state::GroupTable& table, const InputColumns& columns,

@@ -26,11 +26,19 @@ void copy_row(ChangeBatch& to, size_t at, const ChangeBatch& from, size_t row) {
   to.statuses[at] = from.statuses[row];
 }
 
+// Only a snapshot that is not what it says can bring this about.
+Status damaged_row() {
+  return fail(ErrorCode::kData, "a published row does not pass HAVING",
+              "The state was restored from a checkpoint in which it is not what was published.",
+              "Restore from an older checkpoint, or read the input again from the beginning.");
+}
+
 }  // namespace
 
 SessionAggregate::SessionAggregate(ViewOptions options, SessionOptions sessions, ChangeConsumer& consumer,
                                    int64_t generation)
     : options_(std::move(options)),
+      sessions_(sessions),
       rules_(sessions.gap, sessions.max_length),
       consumer_(consumer),
       generation_(generation),
@@ -215,7 +223,7 @@ Status SessionAggregate::publish_changelog(std::span<const uint32_t> slots, RowS
   }
   if (updated.empty()) return consumer_.take_changelog(changes_);
   WRACKLINE_TRY(project(updated, old_rows, old_changes_, old_kept_));
-  WRACKLINE_CHECK(old_kept_.size() == updated.size(), "published rows have passed HAVING");
+  if (old_kept_.size() != updated.size()) return damaged_row();
   reset(changelog_, slots.size() + updated.size(), changes_);
   for (size_t i = 0, at = 0, old = 0; i < slots.size(); ++i) {
     if (old < updated.size() && updated[old] == slots[i]) {
@@ -246,7 +254,7 @@ Status SessionAggregate::withdraw(std::span<const uint32_t> slots) {
   std::vector<uint32_t> old_rows;
   for (const uint32_t slot : slots) old_rows.push_back(store_.shown_row(slot));
   WRACKLINE_TRY(project(slots, old_rows, old_changes_, old_kept_));
-  WRACKLINE_CHECK(old_kept_.size() == slots.size(), "published rows have passed HAVING");
+  if (old_kept_.size() != slots.size()) return damaged_row();
   for (size_t i = 0; i < slots.size(); ++i) {
     old_changes_.ops[i] = RowOp::kRetract;
     old_changes_.statuses[i] = store_.is_shown_early(slots[i]) ? RowStatus::kEarly : RowStatus::kCorrection;
@@ -260,6 +268,45 @@ Status SessionAggregate::withdraw(std::span<const uint32_t> slots) {
   for (const uint32_t slot : slots) store_.count_version(slot, false, false);
   statistics_.retractions += static_cast<int64_t>(slots.size());
   return {};
+}
+
+// ---- Snapshots
+
+Status SessionAggregate::save(SnapshotWriter& out) const {
+  out.section("sesn");
+  out.i64(sessions_.gap.micros());
+  out.i64(sessions_.max_length.value_or(Duration()).micros());
+  intake_.balance().save(out);
+  statistics_.save(out);
+  out.i64(watermark_us_);
+  out.i64(early_mark_);
+  store_.save(out);
+  return {};
+}
+
+Status SessionAggregate::restore(SnapshotReader& in) {
+  in.section("sesn");
+  const bool same_gap = in.i64() == sessions_.gap.micros();
+  const bool same_length = in.i64() == sessions_.max_length.value_or(Duration()).micros();
+  WRACKLINE_TRY(in.status());
+  if (!same_gap || !same_length) {
+    return fail(ErrorCode::kInvalid,
+                "cannot restore the sessions: they were saved with another gap or length", {},
+                "Run the job as it was, or start without the checkpoint.");
+  }
+  intake_.balance().restore(in);
+  statistics_.restore(in);
+  watermark_us_ = in.i64();
+  early_mark_ = in.i64();
+  in.section("keys");
+  state::EncodedKeys key;
+  constexpr size_t kKeyBytesMin = 1 + 2 * sizeof(int64_t) + 2 * sizeof(uint32_t);
+  for (size_t left = in.count(kKeyBytesMin); left > 0; --left) {
+    SessionStore::restore_key(in, grouping_.codec(), key);
+    WRACKLINE_TRY(in.status());
+    WRACKLINE_TRY(store_.restore(key, watermark_us_, in));
+  }
+  return in.status();
 }
 
 }  // namespace wrackline

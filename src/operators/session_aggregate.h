@@ -43,6 +43,9 @@ class SessionAggregate : public ViewOperator {
   Status advance(int64_t watermark_us) override;
   Status finish_tick(const TickContext& tick) override;
 
+  Status save(SnapshotWriter& out) const override;
+  Status restore(SnapshotReader& in) override;
+
   const Balance& balance() const override { return intake_.balance(); }
   const ViewStatistics& statistics() const override { return statistics_; }
   size_t live_windows() const override { return store_.live_count(); }
@@ -64,6 +67,7 @@ class SessionAggregate : public ViewOperator {
                  ChangeBatch& changes, std::vector<uint32_t>& kept);
 
   ViewOptions options_;
+  SessionOptions sessions_;
   SessionRules rules_;
   ChangeConsumer& consumer_;
   int64_t generation_;

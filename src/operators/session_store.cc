@@ -555,21 +555,27 @@ void SessionStore::tidy() {
   if (arena_.bytes() >= arena_checked_at_) rebuild_arena();
 }
 
-void SessionStore::rebuild_keys() {
+// The keys that have sessions, a ghost within reach or rows to withdraw: others are as good as new.
+std::vector<uint32_t> SessionStore::needed_keys() const {
   const int64_t out_of_reach_us = saturating_subtract(
       saturating_subtract(watermark_us_, router_.allowed_lateness().micros()), rules_.gap().micros());
-  std::vector<uint8_t> is_kept(keys_.size());
+  std::vector<uint8_t> is_needed(keys_.size());
   for (uint32_t group = 0; group < keys_.size(); ++group) {
     const Ghost& g = ghost(group);
-    is_kept[group] = keys_.mark(group) != 0 || (g.start_us < g.end_us && g.end_us > out_of_reach_us);
+    is_needed[group] = keys_.mark(group) != 0 || (g.start_us < g.end_us && g.end_us > out_of_reach_us);
   }
   for (uint32_t slot = 0; slot < slots_used_; ++slot) {
-    if (!session(slot).is(kMerged)) is_kept[session(slot).group] = 1;
+    if (!session(slot).is(kMerged)) is_needed[session(slot).group] = 1;
   }
-  std::vector<uint32_t> kept;
+  std::vector<uint32_t> groups;
   for (uint32_t group = 0; group < keys_.size(); ++group) {
-    if (is_kept[group] != 0) kept.push_back(group);
+    if (is_needed[group] != 0) groups.push_back(group);
   }
+  return groups;
+}
+
+void SessionStore::rebuild_keys() {
+  const std::vector<uint32_t> kept = needed_keys();
   keys_checked_at_ = std::max<size_t>(1024, 2 * kept.size());
   keys_checked_us_ = watermark_us_;
   if (kept.size() > keys_.size() / 2) return;

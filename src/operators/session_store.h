@@ -104,6 +104,17 @@ class SessionStore {
   const state::GroupTable& keys() const { return keys_; }
   expr::StateRows states() { return {pool_.data() + sizeof(Session), stride_}; }
 
+  // ---- Snapshots, between two ticks
+
+  // Writes the keys that have sessions, ghosts within reach or rows to withdraw, each with all of them:
+  // nothing in it depends on how keys are spread over stores.
+  void save(SnapshotWriter& out) const;
+  // Reads a key, for assign_shards(). It points into the snapshot.
+  static void restore_key(SnapshotReader& in, const state::KeyCodec& codec, state::EncodedKeys& key);
+  // Takes what belongs to that key. Requires: a store of the same options that has seen no record, and the
+  // watermark of the snapshot. Errors: kData; the store is then of no use.
+  Status restore(const state::EncodedKeys& key, int64_t watermark_us, SnapshotReader& in);
+
   // Frees what lies around: keys without sessions and ghosts, text of sessions that are gone. Call it between
   // batches, when everything is published.
   void tidy();
@@ -159,7 +170,11 @@ class SessionStore {
     return *reinterpret_cast<const Session*>(pool_.data() + slot * stride_);
   }
   std::byte* states_of(uint32_t slot) { return pool_.data() + slot * stride_ + sizeof(Session); }
+  const std::byte* states_of(uint32_t slot) const { return pool_.data() + slot * stride_ + sizeof(Session); }
   Ghost& ghost(uint32_t group) { return *reinterpret_cast<Ghost*>(keys_.states() + group * keys_.stride()); }
+  const Ghost& ghost(uint32_t group) const {
+    return *reinterpret_cast<const Ghost*>(keys_.states() + group * keys_.stride());
+  }
   int64_t end_of(uint32_t slot) const { return rules_.end_of(session(slot).last_us); }
 
   uint32_t new_slot();
@@ -190,8 +205,17 @@ class SessionStore {
   void find_next_timer();
 
   void sort_slots(std::vector<uint32_t>& slots);
+  std::vector<uint32_t> needed_keys() const;
   void rebuild_keys();
   void rebuild_arena();
+
+  void save_key(uint32_t group, SnapshotWriter& out) const;
+  void save_session(uint32_t slot, SnapshotWriter& out) const;
+  void save_old_row(uint32_t slot, SnapshotWriter& out) const;
+  void restore_ghost(SnapshotReader& in, uint32_t group);
+  Status restore_session(SnapshotReader& in, uint32_t group, uint32_t newer);
+  void check_session(SnapshotReader& in, uint32_t slot, uint32_t newer) const;
+  Status restore_old_row(SnapshotReader& in, uint32_t group, uint32_t slot);
 
   const Grouping& grouping_;
   GroupWriter writer_;

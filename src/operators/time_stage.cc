@@ -142,25 +142,28 @@ void TimeStage::read(const Batch& batch, PartitionIndex split, WallTime read_at,
                                       value_detail(batch, options_.arrival->column, row))});
   }
   read_partitions(batch, split, times);
-  suspect_units(times);
+  suspect_units(times, 0, batch.rows, units_ahead_);
   guard_future(batch, times);
   std::ranges::stable_sort(times.set_aside, {}, &SetAside::row);
   if (dedup_) dedup_->read(batch, times);
 }
 
 // A timestamp with a zone has no unit that could be declared wrongly.
-void TimeStage::suspect_units(const RecordTimes& times) {
+void TimeStage::suspect_units(const RecordTimes& times, size_t begin, size_t end,
+                              disorder::UnitSuspicion& units) const {
   if (!options_.event.unit) return;
-  if (times.arrival_known) {
-    units_.look(times.event_us, times.arrival_us, times.arrival_read);
-  } else {
-    units_.look(times.event_us, {}, {});
-  }
+  const size_t rows = end - begin;
+  const auto event_us = std::span<const int64_t>(times.event_us).subspan(begin, rows);
+  if (!times.arrival_known) return units.look(event_us, {}, {});
+  units.look(event_us, std::span<const int64_t>(times.arrival_us).subspan(begin, rows),
+             std::span<const uint8_t>(times.arrival_read).subspan(begin, rows));
 }
 
 std::vector<Finding> TimeStage::unit_findings() const {
   std::vector<Finding> findings;
-  if (options_.event.unit) units_.report(to_string(*options_.event.unit), findings);
+  if (!options_.event.unit) return findings;
+  units_.report(to_string(*options_.event.unit), findings);
+  if (findings.empty()) units_ahead_.report(to_string(*options_.event.unit), findings);
   return findings;
 }
 
@@ -269,6 +272,7 @@ void TimeStage::guard_future(const Batch& batch, RecordTimes& times) {
 }
 
 void TimeStage::judge(RecordTimes& times, size_t begin, size_t end) {
+  suspect_units(times, begin, end, units_);
   const size_t rows = end - begin;
   const std::span<int64_t> progress(times.progress_before.data() + begin, rows + 1);
   const std::span<const PartitionIndex> all(times.partitions);

@@ -72,8 +72,9 @@ class TimeStage {
   // nullptr: the source has no dedup_key.
   Dedup* dedup() { return dedup_ ? &*dedup_ : nullptr; }
   const Dedup* dedup() const { return dedup_ ? &*dedup_ : nullptr; }
-  // Event times that another unit than the declared one would fit, counted over all that was read. They stand
-  // as read; the guards against the future and the past deal with them.
+  // Event times that another unit than the declared one would fit, counted over all that was judged; until
+  // there are any, over all that was read, so that they are told of at once. They stand as read; the guards
+  // against the future and the past deal with them.
   std::vector<Finding> unit_findings() const;
 
   // Everything that the next records depend on: watermark, partitions, ids that dedup knows, and the counts.
@@ -96,13 +97,15 @@ class TimeStage {
                                             std::vector<int64_t>& arrival_us) const;
   void read_partitions(const Batch& batch, PartitionIndex split, RecordTimes& times);
   void restore_partitions(SnapshotReader& in, WatermarkTracker::State& state);
-  void suspect_units(const RecordTimes& times);
+  void suspect_units(const RecordTimes& times, size_t begin, size_t end,
+                     disorder::UnitSuspicion& units) const;
   void guard_future(const Batch& batch, RecordTimes& times);
 
   TimeStageOptions options_;
   WatermarkTracker tracker_;
   std::optional<Dedup> dedup_;
-  disorder::UnitSuspicion units_;
+  disorder::UnitSuspicion units_;        // of what was judged
+  disorder::UnitSuspicion units_ahead_;  // of what was read: not saved, since it is read again
   std::vector<std::string> names_;
   struct TextHash {
     using is_transparent = void;

@@ -83,6 +83,9 @@ struct ViewStatistics {
   int64_t early = 0;             // of the versions: provisional ones
   int64_t behind_watermark = 0;  // accepted on time although their own time was behind the watermark
   int64_t pairs_missed = 0;  // (record, window) pairs of accepted_partially records that were not accepted
+
+  void save(SnapshotWriter& out) const;
+  void restore(SnapshotReader& in);
 };
 
 // Takes what a view publishes.

@@ -40,6 +40,7 @@ class GroupTable {
   size_t size() const { return size_; }
   size_t stride() const { return stride_; }
   std::byte* states() { return rows_.get() + states_at_; }  // of group 0; moves when groups are added
+  const std::byte* states() const { return rows_.get() + states_at_; }
   std::byte* row(size_t group) { return rows_.get() + group * stride_; }
   uint32_t& version(size_t group) {
     return *reinterpret_cast<uint32_t*>(row(group) + version_at_);
@@ -47,6 +48,11 @@ class GroupTable {
   uint32_t& mark(size_t group) {
     return *reinterpret_cast<uint32_t*>(row(group) + version_at_ + 4);
   }  // caller's use
+  uint32_t mark(size_t group) const {
+    uint32_t mark = 0;
+    std::memcpy(&mark, row(group) + version_at_ + sizeof mark, sizeof mark);
+    return mark;
+  }
 
   bool is_null_key(size_t group) const { return has_null_group_ && group == null_group_; }
   int64_t integer_key(size_t group) const {

@@ -202,6 +202,66 @@ void take_value(const char*& at, Column& column, size_t row, Arena& arena) {
   }
 }
 
+// ---- The same without reading outside: drops what one value takes from the front of `bytes`.
+
+bool skip(std::string_view& bytes, size_t size) {
+  if (bytes.size() < size) return false;
+  bytes.remove_prefix(size);
+  return true;
+}
+
+bool skip_decimal(std::string_view& bytes) {
+  if (bytes.empty()) return false;
+  const char sign = bytes[0];
+  bytes.remove_prefix(1);
+  if (sign == '\x01') return true;
+  if ((sign != '\x00' && sign != '\x02') || bytes.size() < 1 + kDigits) return false;
+  const char flip = sign == '\x00' ? '\xFF' : '\0';
+  const auto byte_at = [&](size_t i) { return static_cast<unsigned char>(bytes[i] ^ flip); };
+  const int exponent = byte_at(0) - kExponentBias;
+  int significant = 0;
+  for (int i = 1; i <= kDigits; ++i) {
+    const unsigned char digit = byte_at(static_cast<size_t>(i));
+    if (digit > 9 || (i == 1 && digit == 0)) return false;
+    if (digit != 0) significant = i;
+  }
+  bytes.remove_prefix(1 + kDigits);
+  return exponent <= kDigits && significant - exponent <= kDigits;
+}
+
+bool skip_text(std::string_view& bytes) {
+  while (bytes.size() >= 2) {
+    const bool is_escape = bytes[0] == '\0';
+    if (is_escape && bytes[1] == '\0') return skip(bytes, 2);
+    if (is_escape && bytes[1] != '\xFF') return false;
+    bytes.remove_prefix(is_escape ? 2 : 1);
+  }
+  return false;
+}
+
+bool skip_value(std::string_view& bytes, TypeKind kind) {
+  if (bytes.empty() || (bytes[0] != '\x00' && bytes[0] != '\x01')) return false;
+  const bool is_null = bytes[0] == '\x01';
+  bytes.remove_prefix(1);
+  if (is_null) return true;
+  switch (kind) {
+    case TypeKind::kBoolean:
+    case TypeKind::kInteger:
+    case TypeKind::kTimestamp:
+    case TypeKind::kDate:
+    case TypeKind::kDouble:
+      return skip(bytes, sizeof(uint64_t));
+    case TypeKind::kNumeric:
+      return skip_decimal(bytes);
+    case TypeKind::kInterval:
+      return skip(bytes, 2 * sizeof(uint64_t));
+    case TypeKind::kText:
+    case TypeKind::kJson:
+      return skip_text(bytes);
+  }
+  return false;
+}
+
 KeyShape shape_of(const std::vector<Type>& types) {
   if (types.empty()) return KeyShape::kNone;
   if (types.size() == 1 && is_integer_like(types[0].kind)) return KeyShape::kInteger;
@@ -257,6 +317,14 @@ void KeyCodec::encode(std::span<const Column* const> columns, std::span<const ui
     for (const Column* column : columns) put_value(key, *column, rows[i]);
     out.bytes[i] = out.arena.copy(key);
   }
+}
+
+bool KeyCodec::could_have_made(std::string_view bytes) const {
+  if (shape_ != KeyShape::kBytes || is_plain_text(types_)) return true;
+  for (const Type& type : types_) {
+    if (!skip_value(bytes, type.kind)) return false;
+  }
+  return bytes.empty();
 }
 
 void KeyCodec::decode(const GroupTable& table, std::span<const uint32_t> groups, std::span<Column> columns,

@@ -42,6 +42,9 @@ class KeyCodec {
 
   // Encodes the keys of `rows`. The result points into `out` and, for one text column, into the column.
   void encode(std::span<const Column* const> columns, std::span<const uint32_t> rows, EncodedKeys& out) const;
+  // Whether encode() could have made `bytes` (of a key that is not NULL; kBytes only), so that decode() reads
+  // nothing outside of them. For keys out of a snapshot.
+  bool could_have_made(std::string_view bytes) const;
   // Writes the keys of groups[0..] into rows at.. of `columns` (one per key, already resized).
   void decode(const GroupTable& table, std::span<const uint32_t> groups, std::span<Column> columns, size_t at,
               Arena& arena) const;
