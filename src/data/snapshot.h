@@ -34,8 +34,9 @@ class PieceWriter {
  public:
   virtual ~PieceWriter() = default;
   // Keeps what `write` writes under that name, which is unique in the snapshot. The same name with the same
-  // revision has the same content as in the snapshot before, so `write` may not be called. A failure shows
-  // when the snapshot is completed.
+  // revision has the same content as in any snapshot before on the way to this state, so `write` may not be
+  // called; that holds for a name that was given up and came back, too (count changes of the whole, not of
+  // the piece). A failure shows when the snapshot is completed.
   virtual void put(std::string_view name, uint64_t revision, const WritePiece& write) = 0;
   // The snapshot needs this file of the state directory (a path relative to it) as it is now; it is durable
   // and does not change any more.
