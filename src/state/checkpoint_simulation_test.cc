@@ -384,6 +384,36 @@ TEST_F(OnASimulatedDisk, EveryFlippedBitAndEveryCutGivesTheOlderOneOrNothing) {
   EXPECT_EQ(notices_.size(), 2U);
 }
 
+TEST_F(OnASimulatedDisk, WhatCannotBeReadNowIsLeftAlone) {
+  CheckpointStore store = open();
+  State state{1, 1, {{"a", {1, std::string(500, 'a')}}}, {}};
+  save(store, state);
+  state.number = 2;
+  state.pieces["a"] = {2, std::string(500, 'b')};
+  save(store, state);
+  const std::string newest = "state/checkpoints/00000001-000002.checkpoint";
+  disk_.flip(newest, 200);
+  CheckpointStore later = open();
+  EXPECT_EQ(restored(later)->number, 1);
+  ASSERT_TRUE(later.sweep("cold").has_value());
+  disk_.flip(newest, 200);  // it was the reading that failed
+  CheckpointStore again = open();
+  EXPECT_EQ(restored(again)->number, 2);
+}
+
+TEST_F(OnASimulatedDisk, OneThatLacksAFileIsNotCountedAmongThoseKept) {
+  CheckpointStore store = open();
+  State state;
+  for (state.number = 1; state.number <= 2; ++state.number) save(store, state);
+  ASSERT_TRUE(disk_.remove("state/checkpoints/00000001-000002.pieces").has_value());
+  CheckpointStore later = open();
+  EXPECT_EQ(restored(later)->number, 1);
+  ASSERT_TRUE(later.sweep("cold").has_value());
+  state.number = 3;
+  EXPECT_EQ(save(later, state).number, 3);
+  EXPECT_TRUE(disk_.size_bytes("state/checkpoints/00000001-000001.checkpoint")->has_value());
+}
+
 TEST_F(OnASimulatedDisk, NotMoreThanSoManyFilesAreKept) {
   CheckpointStore store = open();
   State state;
