@@ -81,9 +81,10 @@ class RealDisk : public Disk {
     if (error == 0) {
       const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
       if (file.number < 0) return cannot_read(path, errno);
-      bytes.resize_and_overwrite(size, [&](char* into, size_t room) {
-        error = read_at(file.number, offset, into, room);
-        return error == 0 ? room : 0;
+      // Not the size that the library gives: that of gcc 12 is what it has allocated.
+      bytes.resize_and_overwrite(size, [&](char* into, size_t) {
+        error = read_at(file.number, offset, into, size);
+        return error == 0 ? size : 0;
       });
     }
     if (error == ENODATA) {

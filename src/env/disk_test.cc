@@ -39,6 +39,15 @@ TEST_F(RealDiskTest, AFileGrowsAndIsReadWholeAndInPart) {
   EXPECT_FALSE(disk_.create(path("a")).has_value()) << "a name is given once";
 }
 
+TEST_F(RealDiskTest, ARangeOfAnySizeEndsWithTheFile) {
+  std::string content;
+  for (size_t size = 0; size <= 100; ++size) content += static_cast<char>(size);
+  ASSERT_TRUE(disk_.replace(path("a"), content).has_value());
+  for (size_t offset = 0; offset <= content.size(); ++offset)
+    EXPECT_EQ(*disk_.read_range(path("a"), offset, content.size() - offset), content.substr(offset))
+        << offset;
+}
+
 TEST_F(RealDiskTest, WhatIsNotThereIsSaid) {
   ASSERT_TRUE(disk_.replace(path("a"), "hello").has_value());
   EXPECT_EQ(disk_.read_range(path("a"), 3, 5).error().code, ErrorCode::kData);
