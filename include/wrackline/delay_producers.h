@@ -7,7 +7,8 @@
 //          floor lies from that of the other producers is an estimate, because one way alone cannot tell a
 //          slow clock from a long path.
 //          drift   slope of the line below all (arrival, delay) points that lies closest to them, taken from
-//          the lower convex hull. Positive: delays grow, the clock loses time.
+//          the lower convex hull. Positive: delays grow, the clock loses time. Both halves of the time must
+//          lie along the line, or it is no drift.
 // Memory:  about 4 to 12 KiB a producer. Beyond `producers_max` the ones with the fewest records are
 //          forgotten; count_error_max then bounds by how much a count may be too small.
 // Threads: not thread-safe.

@@ -200,6 +200,8 @@ struct RegimeChange {
     int64_t p95_us = 0;
   };
   int64_t at_us = 0;  // start of the first interval of the new regime
+  int64_t until_us =
+      0;  // the same; or, when delays kept changing, the start of the interval from which they held
   Side before;
   Side after;
   double distance = 0;   // Kolmogorov-Smirnov distance of the two sides, from 0 to 1

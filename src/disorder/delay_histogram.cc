@@ -94,12 +94,14 @@ void DelayHistogram::subtract(const DelayHistogram& other) {
     if (other.page_at_[slot] == kNoPage) continue;
     const uint64_t* const from = other.pages_.data() + other.page_at_[slot];
     uint64_t* const to = page_at_[slot] == kNoPage ? nullptr : pages_.data() + page_at_[slot];
-    for (uint64_t i = 0; i < kPageBuckets; ++i) {
-      if (from[i] == 0) continue;
-      WRACKLINE_CHECK(to != nullptr && from[i] <= to[i],
-                      "a histogram can only take back what was added to it");
-      to[i] -= from[i];
-    }
+    WRACKLINE_CHECK(to != nullptr || std::ranges::all_of(std::span(from, kPageBuckets),
+                                                         [](uint64_t count) { return count == 0; }),
+                    "a histogram can only take back what was added to it");
+    if (to == nullptr) continue;
+    uint64_t too_many = 0;
+    for (uint64_t i = 0; i < kPageBuckets; ++i) too_many |= to[i] < from[i] ? 1 : 0;
+    WRACKLINE_CHECK(too_many == 0, "a histogram can only take back what was added to it");
+    for (uint64_t i = 0; i < kPageBuckets; ++i) to[i] -= from[i];
   }
   count_ -= other.count_;
   sum_ -= other.sum_;
@@ -115,8 +117,32 @@ void DelayHistogram::tighten_extremes() {
   }
   // What was taken away may have been the extreme itself, so only the buckets still tell.
   min_ = std::max(min_, locate(1).bucket.lower);
-  max_ = std::min(max_, locate(count_).bucket.upper);
+  max_ = std::min(max_, last_upper_edge());
   extremes_exact_ = false;
+}
+
+// Of the last bucket that is not empty. Requires: there is one.
+int64_t DelayHistogram::last_upper_edge() const {
+  const auto edge = [&](size_t slot, uint64_t within) {
+    const bool negative = slot >= kPagesPerSign;
+    const uint64_t octave = slot - (negative ? kPagesPerSign : 0);
+    const auto magnitude = static_cast<BucketIndex>((octave << kSubBits) | within);
+    return upper_edge(negative ? -magnitude : magnitude);
+  };
+  // The other way round: positive values descend from the greatest magnitude, negative ones from the least.
+  for (size_t slot = kPagesPerSign; slot-- > 0;) {
+    if (page_at_[slot] == kNoPage) continue;
+    for (uint64_t within = kPageBuckets; within-- > 0;) {
+      if (pages_[page_at_[slot] + within] != 0) return edge(slot, within);
+    }
+  }
+  for (size_t slot = kPagesPerSign; slot < 2 * kPagesPerSign; ++slot) {
+    if (page_at_[slot] == kNoPage) continue;
+    for (uint64_t within = 0; within < kPageBuckets; ++within) {
+      if (pages_[page_at_[slot] + within] != 0) return edge(slot, within);
+    }
+  }
+  check_failed(__FILE__, __LINE__, "a histogram that is not empty has a last bucket", {});
 }
 
 uint64_t DelayHistogram::count_in(BucketIndex index) const {

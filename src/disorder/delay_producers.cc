@@ -90,15 +90,20 @@ std::optional<double> FloorPoints::drift_ppm() const {
   const Place& a = hull[edge - 1];
   const Place& b = hull[edge];
   const double slope = (b.y - a.y) / (b.x - a.x);
-  // How far the points scatter above the line: their median.
-  std::vector<double> above;
+  // How far the points scatter above the line: their median, in each half of the time. A line that rests on
+  // one record of a half says nothing about the clock then.
+  std::array<std::vector<double>, 2> above;
   for (const auto& [slot, point] : points_) {
     const double x = static_cast<double>(point.arrival_us - first_us);
-    above.push_back(static_cast<double>(saturating_subtract(point.delay_us, base_us)) -
-                    (a.y + slope * (x - a.x)));
+    above[2 * x < static_cast<double>(span_us) ? 0 : 1].push_back(
+        static_cast<double>(saturating_subtract(point.delay_us, base_us)) - (a.y + slope * (x - a.x)));
   }
-  std::ranges::nth_element(above, above.begin() + static_cast<std::ptrdiff_t>(above.size() / 2));
-  const double scatter = std::max(above[above.size() / 2], 1000.0);
+  double scatter = 1000.0;
+  for (std::vector<double>& half : above) {
+    if (half.size() < kDriftSlotsMin / 2) return std::nullopt;
+    std::ranges::nth_element(half, half.begin() + static_cast<std::ptrdiff_t>(half.size() / 2));
+    scatter = std::max(scatter, half[half.size() / 2]);
+  }
   const double moved = std::abs(slope) * static_cast<double>(span_us);
   const double ppm = slope * 1e6;
   if (std::abs(ppm) < kDriftPpmMin || std::abs(ppm) > kDriftPpmMax || moved < 3 * scatter)

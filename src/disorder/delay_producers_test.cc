@@ -60,6 +60,18 @@ TEST_F(Producers, AClockAheadIsProvenAndEstimated) {
   EXPECT_NEAR(static_cast<double>(*fast.offset_estimated_us), 400e6, 4e6);
 }
 
+TEST_F(Producers, OneEarlyRecordIsNoDrift) {
+  healthy("a", 7200);
+  // As an author of a git history has it: one record that waited a while, later ones at once.
+  tracker.add("author", kNow - 677 * kSecond, kNow);
+  for (int i = 0; i < 12; ++i) {
+    const int64_t arrival_us = kNow + (3'400'000 + i * 120'000) * kSecond;
+    tracker.add("author", arrival_us, arrival_us);
+  }
+  const ProducersReport report = tracker.finish();
+  EXPECT_FALSE(only(report, "author").drift_ppm.has_value());
+}
+
 TEST_F(Producers, DriftIsTheSlopeOfTheHull) {
   healthy("a", 7200);
   healthy("b", 7200);

@@ -164,7 +164,14 @@ class ChangeFinder {
     kept = strongest(shapes, kept);
     std::ranges::sort(kept, {}, &Candidate::at);
     std::vector<RegimeChange> changes;
-    for (const Candidate& candidate : kept) changes.push_back(describe(candidate));
+    for (size_t first = 0; first < kept.size();) {
+      // Where one change follows another before the first has held for a long side, delays are on the way
+      // from somewhere to somewhere: that is one change that takes its time.
+      size_t last = first;
+      while (last + 1 < kept.size() && kept[last + 1].at - kept[last].at < kLongSideIntervals) ++last;
+      changes.push_back(last == first ? describe(kept[first]) : describe_steps(kept, first, last));
+      first = last + 1;
+    }
     return changes;
   }
 
@@ -198,7 +205,7 @@ class ChangeFinder {
                                 quantile_of(sorted, 0.95)};
     };
     RegimeChange change;
-    change.at_us = start_of(starts_[candidate.at], width_us_);
+    change.at_us = change.until_us = start_of(starts_[candidate.at], width_us_);
     change.before = side(both.before);
     change.after = side(both.after);
     change.distance = ks_distance(both);
@@ -213,6 +220,20 @@ class ChangeFinder {
           format("delays changed at {}: their median went from {} to {}", timestamp_text(change.at_us),
                  span_words(change.before.p50_us), span_words(change.after.p50_us));
     }
+    return change;
+  }
+
+  RegimeChange describe_steps(const std::vector<Candidate>& kept, size_t first, size_t last) const {
+    RegimeChange change = describe(kept[first]);
+    const RegimeChange end = describe(kept[last]);
+    change.until_us = end.at_us;
+    change.after = end.after;
+    change.distance = std::max(change.distance, end.distance);
+    change.shift_us = saturating_subtract(change.after.p5_us, change.before.p5_us);
+    change.floor = false;
+    change.text = format("delays kept changing from {} to {}, in {} steps: their median went from {} to {}",
+                         timestamp_text(change.at_us), timestamp_text(change.until_us), last - first + 1,
+                         span_words(change.before.p50_us), span_words(change.after.p50_us));
     return change;
   }
 
@@ -299,7 +320,7 @@ void SeriesBuilder::add(std::span<const int64_t> event_us, std::span<const int64
   const size_t rows = event_us.size();
   const size_t known = disorder_of(event_us, delay_us.data(), early_us_, far, max_event_us_, disorder.data());
   const size_t skipped = rows - known;  // records before the first admissible one
-  const bool all = std::ranges::find(has_arrival, uint8_t{0}) == has_arrival.end();
+  const bool all = all_set(has_arrival);
   if (all && !far && rows > 0) {
     // A block that lies in one interval, as nearly always, is counted in one go.
     std::array<int64_t, kLogBlockRows> arrival_us;

@@ -103,6 +103,44 @@ TEST(DelaySeries, TheTimeOfDayIsNoChangeForGood) {
   EXPECT_TRUE(stream.build().finish().changes.empty());
 }
 
+TEST(DelaySeries, DelaysThatKeepGrowingAreOneChange) {
+  std::mt19937_64 random(6);
+  const auto minutes = [](int day) { return day < 100 ? 1 : day < 160 ? 1 + 10 * (day - 100) / 4 : 150; };
+  Stream stream = daily(random, 260, 8, [&](int day) { return minutes(day) * kMinute; }, kMinute);
+  SeriesBuilder series = stream.build();
+  series.widen_to(kDay);
+  const DelaySeries found = series.finish();
+  ASSERT_EQ(found.changes.size(), 1U);
+  const RegimeChange& change = found.changes[0];
+  EXPECT_GT(change.until_us, change.at_us + 20 * kDay);
+  EXPECT_LE(change.until_us, kNow + 175 * kDay);
+  EXPECT_LT(change.before.p50_us, 30 * kMinute);
+  EXPECT_GT(change.after.p50_us, 120 * kMinute);
+  EXPECT_NE(change.text.find("kept changing"), std::string::npos);
+}
+
+// What a detector of jumps must not take for jumps: noise that remembers itself.
+TEST(DelaySeries, NoiseWithAMemoryIsSeldomAChange) {
+  int changes = 0;
+  constexpr int kStreams = 100;
+  for (uint64_t seed = 1; seed <= kStreams; ++seed) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> step(0, 0.3);
+    Stream stream;
+    double level = 0;
+    for (int day = 0; day < 400; ++day) {
+      level = 0.7 * level + step(random);
+      for (int i = 0; i < 6; ++i)
+        stream.add(kNow + day * kDay + i * 60 * kMinute,
+                   static_cast<int64_t>(std::exp(level + step(random)) * 5 * static_cast<double>(kMinute)));
+    }
+    SeriesBuilder series = stream.build();
+    series.widen_to(kDay);
+    changes += static_cast<int>(series.finish().changes.size());
+  }
+  EXPECT_LE(changes, 2) << "in " << kStreams << " streams of 400 days";
+}
+
 TEST(DelaySeries, OneLongOutageIsNoChange) {
   std::mt19937_64 random(5);
   Stream stream = daily(random, 100, 8, [](int) { return kMinute; }, kMinute);

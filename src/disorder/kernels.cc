@@ -1,6 +1,7 @@
 #include "disorder/kernels.h"
 
 #include <algorithm>
+#include <cstring>
 
 // By features: by "arch=" GCC picks a version only on the processor models that it knows by name.
 // Sanitizers start after the code that picks a version would already need them.
@@ -52,6 +53,18 @@ WRACKLINE_VERSIONS size_t count_outside(std::span<const int64_t> values, int64_t
   for (const int64_t value : values)
     count += static_cast<uint64_t>(wrapping_subtract(value, first)) >= width ? 1 : 0;
   return count;
+}
+
+bool all_set(std::span<const uint8_t> flags) {
+  return flags.empty() || std::memchr(flags.data(), 0, flags.size()) == nullptr;
+}
+
+WRACKLINE_VERSIONS bool all_equal(std::span<const uint32_t> values) {
+  if (values.empty()) return true;
+  const uint32_t first = values[0];
+  uint32_t differences = 0;
+  for (const uint32_t value : values) differences |= value ^ first;
+  return differences == 0;
 }
 
 WRACKLINE_VERSIONS bool any_far(std::span<const int64_t> values) {

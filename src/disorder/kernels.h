@@ -25,6 +25,11 @@ size_t count_above(std::span<const int64_t> values, int64_t limit);
 // How many lie outside [first, first + width), without overflow wherever that is.
 size_t count_outside(std::span<const int64_t> values, int64_t first, uint64_t width);
 
+// Whether all of them are set; true of none.
+bool all_set(std::span<const uint8_t> flags);
+// Whether all are the first one; true of none.
+bool all_equal(std::span<const uint32_t> values);
+
 // True if some value is beyond 2^62 in magnitude: only then can the difference of two overflow.
 bool any_far(std::span<const int64_t> values);
 // to[i] = a[i] - b[i]. Requires: equally long; no difference overflows.

@@ -51,8 +51,8 @@ void OrderSuspicion::look(const PartitionRun& run) {
 void OrderSuspicion::look_at_arrivals(const LogRows& rows) {
   // In order, as nearly always: two plain loops over the block find that out.
   const size_t count = rows.event_us.size();
-  const bool plain = std::ranges::find(rows.has_arrival, uint8_t{0}) == rows.has_arrival.end() &&
-                     !any_far(rows.event_us) && !any_far(rows.delay_us) && count <= kLogBlockRows;
+  const bool plain = all_set(rows.has_arrival) && !any_far(rows.event_us) && !any_far(rows.delay_us) &&
+                     count <= kLogBlockRows;
   if (plain && arrivals_ > 0 && arrivals_vary_) {
     std::array<int64_t, kLogBlockRows> arrival_us;
     for (size_t i = 0; i < count; ++i) arrival_us[i] = rows.event_us[i] + rows.delay_us[i];

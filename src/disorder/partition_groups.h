@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "disorder/kernels.h"
 #include "disorder/record_log.h"
 
 namespace wrackline::disorder {
@@ -32,9 +33,7 @@ class PartitionGroups {
   // what is ready, of at most kLogBlockRows records each. `partitions` is an upper bound of the ids so far.
   template <class Visit>
   void add(const LogRows& rows, size_t partitions, Visit visit) {
-    const bool one = rows.partition.empty() || std::ranges::all_of(rows.partition, [&](PartitionId id) {
-                       return id == rows.partition.front();
-                     });
+    const bool one = all_equal(rows.partition);
     if (one && used_ == 0) {
       const PartitionId id = rows.partition.empty() ? rows.partition_all : rows.partition.front();
       visit(PartitionRun{id, rows.event_us, rows.delay_us, rows.has_arrival, rows.arrival_all});

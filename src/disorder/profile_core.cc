@@ -126,7 +126,7 @@ std::expected<void, std::string> ProfileCore::flush() {
 std::expected<void, std::string> ProfileCore::take(const Block& given) {
   if (!failed_.empty()) return std::unexpected(failed_);
   Block block = given;
-  if (std::ranges::all_of(block.has_arrival, [](uint8_t has) { return has != 0; })) {
+  if (all_set(block.has_arrival)) {
     block.has_arrival = {};
   } else if (std::ranges::none_of(block.has_arrival, [](uint8_t has) { return has != 0; })) {
     block.has_arrival = {};
@@ -183,8 +183,7 @@ void ProfileCore::take_together(const Block& block) {
   const PartitionId first = block.partitions.empty() ? block.partition_all : block.partitions.front();
   if (!first_speaker_) first_speaker_ = first;
   if (!together_started_) {
-    const auto same = [&](PartitionId id) { return id == *first_speaker_; };
-    if (same(first) && std::ranges::all_of(block.partitions, same)) return;
+    if (first == *first_speaker_ && all_equal(block.partitions)) return;
     // Until here one partition had spoken, and its figures were those of all.
     WRACKLINE_CHECK(*first_speaker_ < partitions_.size(), "a partition's id comes from partition()");
     together_started_ = true;

@@ -134,7 +134,7 @@ PartitionScan::PartitionScan(const PartitionFigures& figures, int64_t resolution
 
 void PartitionScan::offer(const PartitionRun& run, int64_t early, bool far) {
   std::array<int64_t, kLogBlockRows> computed;
-  const bool all = std::ranges::find(run.has_arrival, uint8_t{0}) == run.has_arrival.end();
+  const bool all = all_set(run.has_arrival);
   std::span<const int64_t> delays = run.delay_us;
   if (!all) {
     size_t kept = 0;

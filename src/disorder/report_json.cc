@@ -143,9 +143,10 @@ std::string change_json(const RegimeChange& change) {
   const auto side = [](const RegimeChange::Side& of) {
     return format(R"({{"p5_us":{},"p50_us":{},"p95_us":{}}})", of.p5_us, of.p50_us, of.p95_us);
   };
-  return format(R"({{"at_us":{},"before":{},"after":{},"distance":{},"shift_us":{},"floor":{},"text":{}}})",
-                change.at_us, side(change.before), side(change.after), change.distance, change.shift_us,
-                change.floor, json_quoted(change.text));
+  return format(
+      R"({{"at_us":{},"until_us":{},"before":{},"after":{},"distance":{},"shift_us":{},"floor":{},"text":{}}})",
+      change.at_us, change.until_us, side(change.before), side(change.after), change.distance,
+      change.shift_us, change.floor, json_quoted(change.text));
 }
 
 std::string series_json(const DelaySeries& series) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -256,7 +257,7 @@ Status Measurement::add(const runtime::Input::Step& step, Collector& collector) 
     sample_repeats(step);
   }
   if (columns_.producer && columns_.arrival) add_producers(step, usable, collector);
-  if (std::ranges::find(usable, uint8_t{0}) != usable.end()) {
+  if (std::memchr(usable.data(), 0, usable.size()) != nullptr) {
     size_t kept = 0;
     const bool by_row = !batch.partitions.empty();
     const bool some_arrivals = !batch.has_arrival.empty();
@@ -309,12 +310,17 @@ void Measurement::find_repeats(const runtime::Input::Step& step) {
 
 // Copies share their event time: so all copies of a record are in the sample, or none.
 void Measurement::sample_repeats(const runtime::Input::Step& step) {
-  constexpr int kOneOfLog = 6;                       // one of 64
+  constexpr int kOneOfLog = 6;        // one of 64,
+  constexpr int kOneOfLogLater = 10;  // and one of 1024, a part of those, when many have been seen
+  constexpr int64_t kMany = 8192;
   constexpr uint64_t kGolden = 0x9E3779B97F4A7C15U;  // spreads equal steps over the top bits; Knuth 6.4
-  constexpr int64_t kSampleMost = 100'000;
+  const int shift = 64 - (sampled < kMany ? kOneOfLog : kOneOfLogLater);
+  const int64_t* const event_us = step.times->event_us.data();
+  constexpr int64_t kSampleMost = 1'000'000;
   for (size_t row = step.begin; row < step.end && sampled < kSampleMost; ++row) {
-    const uint64_t spread = static_cast<uint64_t>(step.times->event_us[row]) * kGolden;
-    if (spread >> (64 - kOneOfLog) != 0 || step.times->usable[row] == 0) continue;
+    const uint64_t spread = static_cast<uint64_t>(event_us[row]) * kGolden;
+    if (spread >> shift != 0 || step.times->usable[row] == 0) [[likely]]
+      continue;
     ++sampled;
     sampled_repeats += seen_.insert(step.batch->raw[row]) ? 0 : 1;
   }

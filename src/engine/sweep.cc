@@ -247,11 +247,15 @@ std::string_view policy_name(LatePolicy policy) {
 Result<SweepOptions> options_of(const sql::ViewSpec& view, const sql::SourceSpec& source,
                                 const SweepRequest& request) {
   if (view.session) {
-    return fail(
-        ErrorCode::kUnsupported, format("view \"{}\" has session windows", view.name),
-        "A session's end moves with the records that are accepted, so no single number says under "
-        "which delays a record is late.",
-        "Sweep a view with TUMBLE or HOP over the same source: the disorder of its records is the same.");
+    return fail(ErrorCode::kUnsupported, format("view \"{}\" has session windows", view.name),
+                "A session's end moves with the records that are accepted, so no single number says under "
+                "which delays a record is late.",
+                format("Run the job once for each pair, which is exact and costs a run a pair: wrackline run "
+                       "JOB --state none "
+                       "--json --set {}.watermark_delay='10 s' --set {}.allowed_lateness='1 min'. Or sweep a "
+                       "view with TUMBLE or "
+                       "HOP over the same source: the disorder of its records is the same.",
+                       source.name, view.name));
   }
   SweepOptions options;
   options.window = WindowPlan(view.windows).window_length();
