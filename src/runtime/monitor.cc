@@ -1,11 +1,13 @@
 #include "runtime/monitor.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/text.h"
 #include "data/time_text.h"
 #include "disorder/binomial.h"
+#include "disorder/kernels.h"
 #include "disorder/modes.h"
 #include "disorder/nowcast.h"
 #include "disorder/rank_selector.h"
@@ -14,7 +16,8 @@
 namespace wrackline::runtime {
 namespace {
 
-constexpr size_t kSlots = 64;  // partitions with figures of their own
+constexpr size_t kPieceRows = 2048;  // that are looked at together
+constexpr size_t kSlots = 64;        // partitions with figures of their own
 constexpr int64_t kRecordsMin = 400;
 constexpr int64_t kRecordsMinMore = 200;
 constexpr size_t kIntervalsKept = 60;
@@ -61,6 +64,8 @@ Monitor::Monitor(std::string source, MonitorPlan plan)
       delay_hour_(kIntervalsKept),
       delay_day_(kSumsKept) {
   slots_.resize(kSlots + 1);
+  scratch_behind_.resize(kPieceRows);
+  scratch_delay_.resize(kPieceRows);
   report_.source = source_;
   report_.automatic = plan_.follow.has_value();
   report_.target_late = plan_.options.target_late;
@@ -132,6 +137,67 @@ void Monitor::feed(const RecordTimes& times, size_t begin, size_t end, Duration 
     }
   }
   delay_us_ = delay.micros();
+  while (begin < end) {
+    const size_t piece_end = std::min(end, begin + kPieceRows);
+    if (!feed_together(times, begin, piece_end)) feed_one_by_one(times, begin, piece_end, names);
+    begin = piece_end;
+  }
+}
+
+// Most pieces are of one partition, all their rows are usable, and no block ends among them: then plain loops
+// over the columns do. Returns false when this is none of those.
+bool Monitor::feed_together(const RecordTimes& times, size_t begin, size_t end) {
+  const size_t rows = end - begin;
+  const auto piece = [&](const std::vector<int64_t>& of) { return std::span(of).subspan(begin, rows); };
+  if (times.partitions.size() != 1 || times.progress_before[begin] == kMicrosMin) return false;
+  if (std::memchr(times.usable.data() + begin, 0, rows) != nullptr) return false;
+  const auto arrival_us = piece(times.arrival_us);
+  const disorder::Extremes arrivals = disorder::extremes(arrival_us);
+  if (arrivals.min < block_start_us_ || arrivals.max >= block_end_us_) return false;
+  const auto event_us = piece(times.event_us);
+  const auto progress_us = piece(times.progress_before);
+  // Of arrivals the extremes tell; progress never falls.
+  const std::array<int64_t, 4> ends = {arrivals.min, arrivals.max, progress_us.front(), progress_us.back()};
+  if (disorder::any_far(ends) || disorder::any_far(event_us)) return false;
+  const std::span<int64_t> delay(scratch_delay_.data(), rows);
+  const std::span<int64_t> behind(scratch_behind_.data(), rows);
+  disorder::subtract(arrival_us, event_us, delay.data());
+  find_ends(event_us, behind);
+  disorder::subtract(progress_us, behind, behind.data());
+  const auto late = static_cast<int64_t>(disorder::count_above(behind, delay_us_ - 1));
+  slot_of(times.partitions[0]).add(behind, delay, late);
+  late_ += late;
+  records_ += static_cast<int64_t>(rows);
+  newest_us_ = std::max(newest_us_, arrivals.max);
+  return true;
+}
+
+// When the first window of each row closes. Requires: no time is far out.
+void Monitor::find_ends(std::span<const int64_t> event_us, std::span<int64_t> ends_us) {
+  if (!plan_.slice) {
+    const int64_t after_us = plan_.closes_after.micros();
+    for (size_t i = 0; i < event_us.size(); ++i) ends_us[i] = saturating_add(event_us[i], after_us);
+    return;
+  }
+  for (size_t i = 0; i < event_us.size(); ++i) {
+    // Records near each other are in the newest window or the one before, again and again.
+    const int64_t first_us = cached_[0].start.micros();
+    const int64_t first_end_us = cached_[0].end.micros();
+    const int64_t other_us = cached_[1].start.micros();
+    const int64_t other_end_us = cached_[1].end.micros();
+    for (; i < event_us.size(); ++i) {
+      const int64_t at_us = event_us[i];
+      const bool in_first = (at_us >= first_us) & (at_us < first_end_us);
+      const bool in_other = (at_us >= other_us) & (at_us < other_end_us);
+      if (!(in_first | in_other)) break;
+      ends_us[i] = in_first ? first_end_us : other_end_us;
+    }
+    if (i < event_us.size()) ends_us[i] = end_of(event_us[i]);
+  }
+}
+
+void Monitor::feed_one_by_one(const RecordTimes& times, size_t begin, size_t end,
+                              const std::vector<std::string>& names) {
   const bool slices = static_cast<bool>(plan_.slice);
   const int64_t after_us = plan_.closes_after.micros();
   for (size_t row = begin; row < end; ++row) {
@@ -139,36 +205,23 @@ void Monitor::feed(const RecordTimes& times, size_t begin, size_t end, Duration 
     if (times.usable[row] == 0 || progress_us == kMicrosMin) continue;
     const int64_t event_us = times.event_us[row];
     const int64_t arrival_us = times.arrival_us[row];
-    const size_t partition = std::min<size_t>(times.partition(row), kSlots);
-    const bool moves_clock = arrival_us >= block_end_us_ || arrival_us < block_start_us_;
-    if (moves_clock || partition != run_partition_) [[unlikely]] {
-      end_run();
-      run_partition_ = partition;
-      if (moves_clock) move_clock(arrival_us, names);
-    }
+    if (arrival_us >= block_end_us_ || arrival_us < block_start_us_) [[unlikely]]
+      move_clock(arrival_us, names);
     // Late is what W >= end says.
     const int64_t closes_us = slices ? end_of(event_us) : saturating_add(event_us, after_us);
-    run_disorder_.push_back(saturating_subtract(progress_us, closes_us));
-    run_delay_.push_back(saturating_subtract(arrival_us, event_us));
+    const int64_t behind_us = saturating_subtract(progress_us, closes_us);
+    const int64_t late = behind_us >= delay_us_ ? 1 : 0;
+    slot_of(times.partition(row)).add(behind_us, saturating_subtract(arrival_us, event_us), late);
+    late_ += late;
+    ++records_;
     newest_us_ = std::max(newest_us_, arrival_us);
   }
-  end_run();
 }
 
-// Takes in the rows of one partition that stand together, all at once: the histograms are quicker that way.
-void Monitor::end_run() {
-  if (run_disorder_.empty()) return;
-  if (!slots_[run_partition_]) slots_[run_partition_] = std::make_unique<Slot>(plan_.options);
-  Slot& slot = *slots_[run_partition_];
-  slot.disorder.add(run_disorder_);
-  slot.delay.add(run_delay_);
-  int64_t late = 0;
-  for (const int64_t behind_us : run_disorder_) late += behind_us >= delay_us_ ? 1 : 0;
-  slot.late += late;
-  late_ += late;
-  records_ += static_cast<int64_t>(run_disorder_.size());
-  run_disorder_.clear();
-  run_delay_.clear();
+Monitor::Slot& Monitor::slot_of(PartitionIndex partition) {
+  auto& slot = slots_[std::min<size_t>(partition, kSlots)];
+  if (!slot) slot = std::make_unique<Slot>(plan_.options);
+  return *slot;
 }
 
 void Monitor::finish(const std::vector<std::string>& names) {
@@ -194,7 +247,7 @@ double Monitor::design_effect() {
 }
 
 void Monitor::judge(Slot& slot, std::string partition, double effect, size_t series) {
-  const auto records = static_cast<int64_t>(slot.disorder.count());
+  const int64_t records = slot.records;
   const auto result = slot.watch.judge({records, slot.late, effect}, series);
   report_.series.push_back({partition, result.status, records, slot.late, slot.watch.alarmed()});
   const auto tell = [&](MonitorAlarm::Kind kind) {
@@ -230,13 +283,14 @@ void Monitor::close_interval(const std::vector<std::string>& names) {
   report_.interval_end_us = newest_us_;
   report_.design_effect = effect;
   report_.series.clear();
-  all_->disorder = DelayHistogram();
-  all_->delay = DelayHistogram();
+  all_->clear();
+  all_->records = records_;
   all_->late = late_;
   active_slots_ = 0;
   for (const auto& slot : slots_) {
     if (!slot) continue;
     ++active_slots_;
+    slot->count_waiting();
     all_->disorder.merge(slot->disorder);
     all_->delay.merge(slot->delay);
   }
@@ -245,9 +299,7 @@ void Monitor::close_interval(const std::vector<std::string>& names) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (!slots_[i]) continue;
     if (series > 1) judge(*slots_[i], i < kSlots ? names[i] : "(all others)", effect, series);
-    slots_[i]->disorder = DelayHistogram();
-    slots_[i]->delay = DelayHistogram();
-    slots_[i]->late = 0;
+    slots_[i]->clear();
   }
   const auto recent = [&] {
     return disorder::delay_for_target(all_->disorder, plan_.options.target_late, effect, report_.split_us);

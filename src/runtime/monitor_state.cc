@@ -2,12 +2,10 @@
 // interval at hand, the evidence of each series, the intervals of the last hour and day, what the automatic
 // delay waits for, and what has been found but not taken yet.
 //
-// Not saved: the plan (it comes from the job), the rows that stand together (none between two feeds), the
-// slices that were looked up last.
+// Not saved: the plan (it comes from the job), the slices that were looked up last.
 #include <string>
 #include <utility>
 
-#include "base/check.h"
 #include "base/text.h"
 #include "disorder/saved_histogram.h"
 #include "runtime/monitor.h"
@@ -74,7 +72,6 @@ MonitorAlarm restore_alarm(SnapshotReader& in) {
 }  // namespace
 
 void Monitor::save(SnapshotWriter& out) const {
-  WRACKLINE_CHECK(run_disorder_.empty(), "between two feeds no rows wait");
   out.section("moni");
   save_interval(out);
   save_slots(out);
@@ -150,10 +147,14 @@ void Monitor::save_slots(SnapshotWriter& out) const {
   for (const auto& slot : slots_) {
     out.u8(slot ? 1 : 0);
     if (!slot) continue;
-    slot->watch.save(out);
-    out.i64(slot->late);
-    disorder::save(slot->disorder, out);
-    disorder::save(slot->delay, out);
+    // With those that wait, which a restored one has counted.
+    Slot counted = *slot;
+    counted.count_waiting();
+    counted.watch.save(out);
+    out.i64(counted.records);
+    out.i64(counted.late);
+    disorder::save(counted.disorder, out);
+    disorder::save(counted.delay, out);
   }
 }
 
@@ -168,10 +169,11 @@ void Monitor::restore_slots(SnapshotReader& in) {
     if (in.u8() == 0) continue;
     slot = std::make_unique<Slot>(plan_.options);
     slot->watch.restore(in);
+    slot->records = in.i64();
     slot->late = in.i64();
     slot->disorder = disorder::restore_histogram(in);
     slot->delay = disorder::restore_histogram(in);
-    expect_counts(in, static_cast<int64_t>(slot->disorder.count()), slot->late);
+    expect_counts(in, slot->records, slot->late);
   }
 }
 

@@ -132,6 +132,39 @@ TEST(Monitor, TheSizeOfTicksDoesNotMatter) {
   for (const std::string& one : seen) EXPECT_EQ(one, seen[0]);
 }
 
+TEST(Monitor, ABusyIntervalIsThinnedOutAndItsCountsAreNot) {
+  std::mt19937_64 random(11);
+  std::exponential_distribution<double> law(1e-6);
+  RecordTimes times = stream(300'000, [&](int64_t) { return static_cast<int64_t>(law(random)); });
+  for (int64_t& arrival_us : times.arrival_us) arrival_us /= 1000;  // all within one interval
+  std::vector<int64_t> behind;
+  int64_t late = 0;
+  for (size_t i = 1; i < times.usable.size(); ++i) {
+    const int64_t end_us = times.event_us[i] / kSecondUs * kSecondUs + kSecondUs;
+    behind.push_back(times.progress_before[i] - end_us);
+    late += behind.back() >= kSecondUs ? 1 : 0;
+  }
+  std::ranges::sort(behind);
+  std::vector<std::string> seen;
+  for (const bool partitions : {false, true}) {
+    for (const size_t tick : {1U, 1000U, 300'000U}) {
+      if (partitions) times.partitions.assign(times.usable.size(), 1);
+      Monitor monitor("s", plan_of(kSecondUs));
+      for (size_t at = 0; at < times.usable.size(); at += tick)
+        monitor.feed(times, at, std::min(at + tick, times.usable.size()), Duration(kSecondUs), kNames);
+      monitor.finish(kNames);
+      const MonitorReport report = monitor.report();
+      EXPECT_EQ(report.series[0].records, static_cast<int64_t>(behind.size()));
+      EXPECT_EQ(report.series[0].late, late);
+      EXPECT_NEAR(static_cast<double>(report.disorder.count), static_cast<double>(behind.size()), 16);
+      const auto p99 = static_cast<double>(behind[behind.size() * 99 / 100]);
+      EXPECT_NEAR(static_cast<double>(report.disorder.upper_us[2]), p99, 0.05 * p99);
+      seen.push_back(monitor_json(report));
+    }
+  }
+  for (const std::string& one : seen) EXPECT_EQ(one, seen[0]);
+}
+
 TEST(Monitor, AnAutomaticDelayGoesUpAtOnceAndDownSlowly) {
   std::mt19937_64 random(3);
   std::exponential_distribution<double> law(1e-6);

@@ -112,7 +112,9 @@ std::string monitor_text(const MonitorReport& report) {
                                       percent(report.target_late))
                              : "too few records for a measured delay";
   text += format(", watermark_delay is {}{}", span_text(report.delay_us), report.automatic ? " (auto)" : "");
-  if (report.delay_changes > 0) text += format(" after {} changes", with_thousands(report.delay_changes));
+  if (report.delay_changes > 0)
+    text += format(" after {} change{}", with_thousands(report.delay_changes),
+                   report.delay_changes == 1 ? "" : "s");
   text +=
       format("; {} interval{}, {} alarm{}", with_thousands(report.intervals),
              report.intervals == 1 ? "" : "s", with_thousands(report.alarms), report.alarms == 1 ? "" : "s");
