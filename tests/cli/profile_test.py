@@ -2,7 +2,8 @@
 import json
 import random
 
-from wrackline import SANITIZED, CommandTest
+import console_page
+from wrackline import ROOT, SANITIZED, CommandTest
 
 SECOND = 1_000_000
 
@@ -84,6 +85,11 @@ class Profiles(CommandTest):
         self.assertIn("input is required", self.run_command("budget", code=2).err)
 
 
+class Page(CommandTest):
+    def test_commands_print_what_the_page_says(self):
+        self.assertGreater(console_page.check(self, ROOT / "docs/measuring.md"), 9)
+
+
 class LittleToSay(CommandTest):
     def measure(self, lines, *arguments):
         self.write("in.jsonl", "\n".join(json.dumps(line) for line in lines) + "\n")
@@ -120,6 +126,13 @@ class LittleToSay(CommandTest):
         self.assertEqual(document["all"]["negative"]["share"], 1)
         self.assertEqual(document["all"]["clock_ahead_us"], 60 * SECOND)
         self.assertIn("unsorted_arrival", self.kinds(document))
+
+    def test_unsorted_arrival(self):
+        lines = [{"at": at * SECOND, "received": (at ^ 1) * SECOND + 5 * SECOND} for at in range(200)]
+        document = self.measure(lines, "--arrival-time", "received")
+        back, = [finding for finding in document["findings"] if finding["kind"] == "unsorted_arrival"]
+        self.assertEqual(back["records"], 100)
+        self.assertEqual(document["all"]["delay_us"]["max"], 6 * SECOND)
 
     def test_mixed_units(self):
         now = 1_700_000_000_000_000
