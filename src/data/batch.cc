@@ -37,6 +37,7 @@ void Batch::reset(const std::vector<Field>& fields) {
   offsets.clear();
   lines.clear();
   raw.clear();
+  places.clear();
   rejects.clear();
   arena.clear();
 }

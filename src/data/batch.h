@@ -59,8 +59,10 @@ struct Batch {
   std::vector<int64_t> offsets;  // per row: ordinal of the record in its log, from 0; rejects count too
   std::vector<int64_t> lines;    // per row: line where the record starts, from 1
   std::vector<std::string_view> raw;  // per row: the record's bytes without its line end
-  std::vector<Reject> rejects;        // in reading order
-  Arena arena;                        // unescaped text and the like
+  // CSV: per Field, which field of a record it is, from 0. Empty: records are JSON objects.
+  std::vector<size_t> places;
+  std::vector<Reject> rejects;  // in reading order
+  Arena arena;                  // unescaped text and the like
 
   // Empties the batch and gives it the columns of `fields`; keeps memory.
   void reset(const std::vector<Field>& fields);

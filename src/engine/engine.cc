@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "engine/ledger_plan.h"
 #include "engine/sink_plan.h"
 #include "engine/source_plan.h"
 #include "operators/aligned_aggregate.h"
@@ -156,7 +157,16 @@ Result<std::unique_ptr<Engine>> Engine::make(sql::Job job, EngineOptions options
   return engine;
 }
 
+// Before the first entry: what must be hidden never reaches the disk.
+Status Engine::prepare_ledger() {
+  if (options_.state_directory.empty()) return {};  // nothing is kept
+  WRACKLINE_ASSIGN(auto masks, mask_rules(job_, job_folder(job_), options_.state_directory));
+  ledger_->set_masks(std::move(masks));
+  return ledger_->set_retention(retention_rules(job_), [this] { return clock_.now().micros(); });
+}
+
 Status Engine::start() {
+  WRACKLINE_TRY(prepare_ledger());
   const std::string& followed = options_.resume ? options_.state_directory : options_.replay_directory;
   WRACKLINE_ASSIGN(const bool has_log, runtime::has_tick_log(followed));
   if (!followed.empty() && (has_log || !options_.resume)) {

@@ -47,6 +47,7 @@ class Engine {
  private:
   Engine(sql::Job job, EngineOptions options, std::unique_ptr<ledger::Ledger> ledger, env::Clock& clock);
   Status start();
+  Status prepare_ledger();
 
   sql::Job job_;
   EngineOptions options_;

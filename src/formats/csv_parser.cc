@@ -70,6 +70,7 @@ Result<size_t> CsvParser::parse(std::string_view bytes, bool at_end, size_t rows
     eaten += header;
     if (!header_read_) return eaten;
   }
+  batch.places = place_;
   RowSpace space(options_.fields, batch);
   const int64_t begin = log_.records;
   for (size_t records = 0; records < rows_max; records = static_cast<size_t>(log_.records - begin)) {
@@ -215,7 +216,7 @@ Result<size_t> CsvParser::parse_header(std::string_view rest, bool at_end) {
               ErrorCode::kData, format("the header of file \"{}\" is not text in UTF-8", options_.file), {},
               "Is it a CSV file? Convert it with iconv if it has another encoding."));
         }
-        WRACKLINE_TRY(match_header());
+        WRACKLINE_TRY(match_header(names_of_header()));
         header_read_ = true;
         break;
       }
@@ -226,12 +227,24 @@ Result<size_t> CsvParser::parse_header(std::string_view rest, bool at_end) {
   }
 }
 
-Status CsvParser::match_header() {
+Status CsvParser::go_on(const ParserPlace& place, std::vector<std::string> header) {
+  log_ = {place.records, place.lines};
+  started_ = place.started;
+  if (!options_.header || !place.header_read) return {};
+  header_read_ = true;
+  return match_header(std::move(header));
+}
+
+std::vector<std::string> CsvParser::names_of_header() const {
   Arena arena;
   std::vector<std::string> names;
   for (const Slice& slice : slices_) {
     names.emplace_back(slice.doubled ? undoubled(slice.text, arena) : slice.text);
   }
+  return names;
+}
+
+Status CsvParser::match_header(std::vector<std::string> names) {
   fields_expected_ = names.size();
   for (const Field& field : options_.fields) {
     const auto found = std::find(names.begin(), names.end(), field.name);
@@ -249,6 +262,7 @@ Status CsvParser::match_header() {
     if (!declared) fields_seen_.push_back(name);
   }
   lines_.set_places(fields_expected_, place_);
+  header_ = std::move(names);
   return {};
 }
 

@@ -12,8 +12,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -58,6 +60,38 @@ struct Entry {
   PayloadState payload_state = PayloadState::kWhole;
   std::optional<int64_t> audit;            // the line of the audit trail that changed the entry last
   std::optional<int64_t> applied_version;  // state applied: of the row that a drain published with it
+
+  // For masks, not kept.
+  bool rejected = false;           // no row was made of the record
+  size_t record_bytes = 0;         // of the record, where the payload is only its beginning
+  std::span<const size_t> places;  // Batch::places, valid while the entry is added
+};
+
+enum class Hide : uint8_t {
+  kNothing,
+  kMask,  // the value becomes "***"
+  kHash,  // the value becomes its keyed hash: equal values stay equal, and only who has the key can tell
+          // which
+};
+
+// What is hidden in entries of a view.
+struct MaskRule {
+  std::string view;
+  struct Column {
+    std::string name;
+    size_t column = 0;  // of the source's declared columns
+    Hide hide = Hide::kMask;
+  };
+  std::vector<Column> columns;
+  struct Key {
+    std::string name;
+    Hide hide = Hide::kNothing;
+  };
+  std::vector<Key> keys;                                      // every grouping key of the view, in order
+  std::vector<std::pair<std::string, std::string>> declared;  // the source's columns and their types
+  std::string hash_key;   // of kHash, and of hashes of what is withheld; empty: there are none
+  char delimiter = ',';   // CSV
+  std::string null_text;  // CSV
 };
 
 // How long entries of a view are kept. Whatever goes is counted in the audit trail.
@@ -168,6 +202,9 @@ class Ledger {
   virtual Status set_retention(std::vector<Retention> /*rules*/, std::function<int64_t()> /*wall_us*/ = {}) {
     return {};
   }
+  // What is hidden from now on, before anything reaches the disk. Records that no row was made of are kept
+  // without their bytes.
+  virtual void set_masks(std::vector<MaskRule> /*rules*/) {}
   // Ends the attempt. kFinished: entries of older runs, whose records this run has judged anew, are removed.
   virtual Status finish(RunEnd end) = 0;
 

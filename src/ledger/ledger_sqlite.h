@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ledger/ledger.h"
+#include "ledger/masker.h"
 #include "ledger/retainer.h"
 #include "ledger/state_lock.h"
 #include "sqlite/database.h"
@@ -70,6 +71,7 @@ class SqliteWriter final : public SqliteReader {
   Status rewind(int64_t seq) override;
   void settle(int64_t seq) override;
   Status set_retention(std::vector<Retention> rules, std::function<int64_t()> wall_us) override;
+  void set_masks(std::vector<MaskRule> rules) override;
   Status finish(RunEnd end) override;
 
  private:
@@ -118,7 +120,8 @@ class SqliteWriter final : public SqliteReader {
   int64_t recorded_us_ = 0;    // of the entries of this transaction
   std::function<int64_t()> wall_us_;
   Retainer retainer_;
-  bool began_ = false;  // an entry was added
+  std::map<std::string, Masker> maskers_;  // by view
+  bool began_ = false;                     // an entry was added
   std::optional<Error> failure_;
   bool ended_ = false;
 };

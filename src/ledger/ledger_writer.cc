@@ -213,6 +213,9 @@ Status SqliteWriter::add(Entry entry) {
   if (!transaction_) {
     if (Status begun = begin(); !begun) return broken(std::move(begun));
   }
+  if (!maskers_.empty()) {
+    if (const auto masker = maskers_.find(entry.view); masker != maskers_.end()) masker->second.hide(entry);
+  }
   if (Status inserted = insert(entry); !inserted) return broken(std::move(inserted));
   return {};
 }
@@ -312,6 +315,14 @@ Status SqliteWriter::set_retention(std::vector<Retention> rules, std::function<i
   WRACKLINE_TRY(retainer_.start(database_, std::move(rules)));
   for (auto& [name, stream] : streams_) stream.retained = retainer_.find(std::get<0>(name));
   return {};
+}
+
+void SqliteWriter::set_masks(std::vector<MaskRule> rules) {
+  maskers_.clear();
+  for (MaskRule& rule : rules) {
+    std::string view = rule.view;
+    maskers_.emplace(std::move(view), Masker(std::move(rule)));
+  }
 }
 
 Status SqliteWriter::retain() {

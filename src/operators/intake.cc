@@ -165,6 +165,8 @@ Status Intake::set_aside_rejects(const Batch& batch, const RecordTimes& times, c
     entry.key = "null";
     entry.reason = reject.reason;
     entry.detail = reject.detail;
+    entry.rejected = true;
+    entry.record_bytes = reject.raw_bytes;
     if (reject.raw.size() < reject.raw_bytes) {
       entry.detail += format(" (the first {} of {} bytes are kept)", reject.raw.size(), reject.raw_bytes);
     }
@@ -205,6 +207,7 @@ Status Intake::note_missed(const TickContext& tick, uint32_t row, Reason reason,
   entry.watermark_us = times.watermark_before[row];
   entry.tick = tick.tick;
   entry.payload = batch.raw[row];
+  entry.places = batch.places;
   entry.arrival_time_us = times.arrival_us[row];
   if (times.has_event[row] != 0) entry.event_time_us = times.event_us[row];
   for (const Window& window : missed) {

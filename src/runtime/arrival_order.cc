@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "base/text.h"
+#include "operators/dedup_hash.h"
+
 namespace wrackline::runtime {
 namespace {
 
@@ -37,6 +40,7 @@ std::unique_ptr<StoredBatch> store(const Batch& from, size_t split) {
   to.rows = from.rows;
   to.offsets = from.offsets;
   to.lines = from.lines;
+  to.places = from.places;
   for (const std::string_view raw : from.raw) to.raw.push_back(to.arena.copy(raw));
   for (const Column& column : from.columns) {
     to.columns.emplace_back();
@@ -70,6 +74,46 @@ class MergedReader : public ArrivalOrderReader {
       if (last_of_split_[split] == 0) ended_.push_back(split_names_[split]);
     }
   }
+  // What the input is, for one that claims to be the same: every record's place, time, size and content.
+  uint64_t fingerprint() const {
+    uint64_t hash = items_.size();
+    for (const Item& item : items_) {
+      const Batch& batch = stored_[item.stored]->batch;
+      const std::string_view raw = item.is_reject ? batch.rejects[item.row].raw : batch.raw[item.row];
+      hash = hash64(raw, spread(hash ^ spread(static_cast<uint64_t>(item.arrival_us)) ^ item.split));
+    }
+    return hash;
+  }
+  void set_fingerprint() { fingerprint_ = fingerprint(); }
+  void save(SnapshotWriter& out, uint64_t taken) const override {
+    out.section(kTag);
+    out.u64(fingerprint_);
+    out.u64(begin_ + taken);
+    // What the rest of the batch is to tell it tells when it is handed out again.
+    const bool whole = begin_ + taken == next_;
+    out.u64(whole ? ended_.size() : 0);
+    for (const std::string& name : ended_) {
+      if (whole) out.text(name);
+    }
+  }
+  Status restore(SnapshotReader& from) override {
+    from.section(kTag);
+    const uint64_t fingerprint = from.u64();
+    const uint64_t at = from.u64();
+    ended_.clear();
+    for (size_t left = from.count(sizeof(uint64_t)); left > 0; --left) ended_.emplace_back(from.text());
+    if (!from.failed() && fingerprint == fingerprint_ && at > items_.size()) from.refuse("behind the end");
+    WRACKLINE_TRY(from.status());
+    if (fingerprint != fingerprint_) {
+      return fail(ErrorCode::kData, "the input is not what it was at the checkpoint",
+                  format("It is read in the order of arrival, and its {} records are not the same ones.",
+                         items_.size()),
+                  "Put the files back as they were and start again, or begin a new run with --fresh.");
+    }
+    next_ = begin_ = at;
+    if (next_ > 0) split_ = items_[next_ - 1].split;
+    return {};
+  }
   void set_origin(uint64_t bytes, std::vector<std::string> notices, std::vector<std::string> fields_seen) {
     bytes_ = bytes;
     notices_ = std::move(notices);
@@ -78,6 +122,7 @@ class MergedReader : public ArrivalOrderReader {
 
   Result<ReadState> read(Batch& batch, size_t rows_max) override {
     batch.reset(fields_);
+    begin_ = next_;
     size_t end = next_;
     split_ = next_ < items_.size() ? items_[next_].split : split_;
     const std::string_view file =
@@ -91,6 +136,7 @@ class MergedReader : public ArrivalOrderReader {
       }
     }
     batch.file = file;
+    if (next_ < end) batch.places = stored_[items_[next_].stored]->batch.places;
     for (size_t i = 0; i < fields_.size(); ++i) {
       // A column that nothing reads was left empty by the parser.
       if (next_ < end && stored_[items_[next_].stored]->batch.columns[i].size() > 0)
@@ -139,6 +185,9 @@ class MergedReader : public ArrivalOrderReader {
   std::vector<std::string> notices_;
   std::vector<std::string> fields_seen_;
   std::string name_ = "(in order of arrival)";
+  static constexpr std::string_view kTag = "MERG";
+  uint64_t fingerprint_ = 0;
+  size_t begin_ = 0;  // of the last batch
   size_t next_ = 0;
 };
 
@@ -184,6 +233,7 @@ Result<std::unique_ptr<ArrivalOrderReader>> read_in_arrival_order(
     return a.arrival_us != b.arrival_us ? a.arrival_us < b.arrival_us : a.split < b.split;
   });
   auto reader = std::make_unique<MergedReader>(std::move(stored), std::move(items), fields, std::move(names));
+  reader->set_fingerprint();
   reader->set_origin(bytes, std::move(notices), std::move(fields_seen));
   return reader;
 }

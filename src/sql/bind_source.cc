@@ -5,6 +5,7 @@
 #include "formats/parser.h"
 #include "sql/bind_type.h"
 #include "sql/binder.h"
+#include "sql/ledger_options.h"
 
 namespace wrackline::sql {
 namespace {
@@ -66,6 +67,7 @@ class SourceBinder {
     WRACKLINE_TRY(bind_times());
     WRACKLINE_TRY(bind_watermark(views));
     WRACKLINE_TRY(bind_dedup());
+    WRACKLINE_TRY(bind_ledger_masks(options_, spec_));
     mark_needed();
     return {};
   }

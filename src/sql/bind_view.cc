@@ -12,6 +12,7 @@
 #include "sql/bind_expression.h"
 #include "sql/bind_type.h"
 #include "sql/binder.h"
+#include "sql/ledger_options.h"
 
 namespace wrackline::sql {
 namespace {
@@ -357,6 +358,7 @@ class ViewBinder {
                  : late == "drop" ? LatePolicy::kDrop
                                   : LatePolicy::kCorrect;
     WRACKLINE_TRY(bind_drops());
+    WRACKLINE_TRY(bind_ledger_retention(options_, spec_));
     WRACKLINE_TRY(bind_emission());
     if (spec_.late != LatePolicy::kCorrect && spec_.allowed_lateness > Duration()) {
       return contradiction("allowed_lateness", format("late = '{}'", late),

@@ -47,6 +47,7 @@ std::string value_of(const OptionInfo& option) {
     case OptionType::kSpanOrOff:
       return "span, `off`";
     case OptionType::kBytes:
+    case OptionType::kStoreBytes:
       return "size";
     case OptionType::kCharacter:
       return "character";

@@ -169,6 +169,40 @@ void explain_dedup(Paragraph& out, const SourceSpec& source) {
   }
 }
 
+std::string hidden_columns(const SourceSpec& source, ledger::Hide how) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < source.ledger_hide.size(); ++i) {
+    if (source.ledger_hide[i] == how) names.push_back(source.fields[i].name);
+  }
+  return joined(names);
+}
+
+void explain_masks(Paragraph& out, const SourceSpec& source) {
+  if (source.ledger_hide.empty()) return;
+  if (const std::string names = hidden_columns(source, ledger::Hide::kMask); !names.empty())
+    out.option("ledger_mask", names);
+  const std::string hashed = hidden_columns(source, ledger::Hide::kHash);
+  if (!hashed.empty()) out.option("ledger_hash", hashed);
+  if (!source.ledger_key_file.empty()) {
+    out.option("ledger_key_file", source.ledger_key_file);
+  } else if (!hashed.empty()) {
+    out.option("ledger_key_file", "WRACKLINE_LEDGER_KEY", "of the environment");
+  }
+}
+
+std::string masks_in_words(const SourceSpec& source) {
+  const std::string masked = hidden_columns(source, ledger::Hide::kMask);
+  const std::string hashed = hidden_columns(source, ledger::Hide::kHash);
+  std::string text = "In the ledger, payloads and keys have ";
+  if (!masked.empty()) text += format("*** for {}", masked);
+  if (!masked.empty() && !hashed.empty()) text += ", ";
+  if (!hashed.empty()) text += format("a keyed hash (HMAC-SHA-256) for {}", hashed);
+  return text +
+         "; a record that does not parse is kept without its bytes. What a view computes from these columns "
+         "is "
+         "in its results and checkpoints as it is.";
+}
+
 std::string explain_source(const JobText& text, const BoundSource& bound) {
   const SourceSpec& source = bound.spec;
   Paragraph out(text, bound.options);
@@ -194,6 +228,7 @@ std::string explain_source(const JobText& text, const BoundSource& bound) {
     out.option("dedup_horizon", source.dedup->horizon ? span_of(*source.dedup->horizon) : "unlimited",
                bound.options.has("dedup_horizon") ? "" : "as long as its views take records");
   }
+  explain_masks(out, source);
   out.row("columns read", column_list(source, true));
   if (const std::string unread = column_list(source, false); !unread.empty())
     out.row("columns unused", unread);
@@ -223,6 +258,7 @@ std::string explain_source(const JobText& text, const BoundSource& bound) {
       "ledger as future.",
       span_of(source.max_future_skew), span_of(source.max_future_accept)));
   if (source.dedup) explain_dedup(out, source);
+  if (!source.ledger_hide.empty()) out.sentence(masks_in_words(source));
   return out.take();
 }
 
@@ -327,12 +363,20 @@ std::string explain_view(const JobText& text, const BoundView& bound, std::span<
   } else {
     out.option("drop", "nothing");
   }
+  if (view.ledger_retention) out.option("ledger_retention", span_of(*view.ledger_retention));
+  if (view.ledger_entries_max) out.option("ledger_max_entries", with_thousands(*view.ledger_entries_max));
+  if (view.ledger_bytes_max) out.option("ledger_max_bytes", with_thousands(*view.ledger_bytes_max));
   if (view.emit_empty) out.option("emit_empty", "on");
   if (view.early) {
     out.option("emit_early", span_of(view.early->every));
     out.option("emit_early_by", view.early->wall_time ? "wall_time" : "event_time");
   }
   out.sentence(late_policy_in_words(view));
+  if (view.ledger_retention || view.ledger_entries_max || view.ledger_bytes_max) {
+    out.sentence(
+        "Entries that retention removes, the oldest first, stay counted by reason: `wrackline ledger "
+        "audit`.");
+  }
   if (printed) out.sentence("No INSERT names the view: it prints to standard output.");
   return out.take();
 }

@@ -8,6 +8,7 @@
 #include "sql/dedup_horizon.h"
 #include "sql/deep_stack.h"
 #include "sql/explain.h"
+#include "sql/ledger_options.h"
 #include "sql/syntax.h"
 
 namespace wrackline::sql {
@@ -51,6 +52,7 @@ class JobBinder {
       bound_views_.push_back(std::move(bound));
     }
     derive_dedup_horizons(bound_sources_, bound_views_);
+    derive_ledger_masks(bound_sources_, bound_views_);
     for (const BoundSource& source : bound_sources_) warn(source.warnings);
     for (const CreateTable* table : sink_tables_) {
       WRACKLINE_ASSIGN(BoundSink sink, bind_sink(text_, *table, overrides_));

@@ -16,6 +16,7 @@
 #include "data/types.h"
 #include "expr/aggregate.h"
 #include "expr/expr.h"
+#include "ledger/ledger.h"
 #include "operators/view_operator.h"
 #include "operators/window_plan.h"
 #include "wrackline/late_router.h"
@@ -76,12 +77,15 @@ struct SourceSpec {
   std::optional<TimeColumn> arrival_time;
   std::optional<size_t> partition;  // index of the column that names the partition
   std::optional<DedupSpec> dedup;
-  Duration watermark_delay;                // with `automatic`: the one to start with
+  Duration watermark_delay;                 // with `automatic`: the one to start with
   std::optional<AutomaticDelay> automatic;  // watermark_delay = 'auto'
   Duration max_future_skew = seconds(300);
   Duration max_future_accept = seconds(86400);
   Duration idle_timeout = seconds(60);  // live sources only
   std::optional<Duration> idle_close;   // live sources only; nullopt: off
+  // What the ledger hides of its records. Of a view's rows: what its columns were computed from.
+  std::vector<ledger::Hide> ledger_hide;  // per field; empty: nothing
+  std::string ledger_key_file;        // relative to the job file's folder; "": the environment holds the key
   std::optional<Duration> max_drift;  // nullopt: bounded input is aligned to the smallest window, live is not
 };
 
@@ -130,6 +134,9 @@ struct ViewSpec {
   std::map<Reason, bool> drop;
   bool emit_empty = false;
   std::optional<EarlyOptions> early;
+  std::optional<Duration> ledger_retention;  // nullopt: entries are kept for ever
+  std::optional<int64_t> ledger_entries_max;
+  std::optional<int64_t> ledger_bytes_max;
 };
 
 enum class SinkConnector : uint8_t { kStdout, kFile, kSqlite, kPostgres };

@@ -69,6 +69,12 @@ constexpr OptionInfo kOptions[] = {
      "The columns whose values make a record unique: a copy is counted as duplicate.", ""},
     {kSource, "dedup_horizon", kHorizon, "", "as long as its views take records",
      "How far behind the watermark an id is remembered; an older record is dropped as past_horizon.", ""},
+    // what the ledger keeps of its records
+    {kSource, "ledger_mask", kColumns, "", "(none)", "Columns whose values the ledger keeps as ***.", ""},
+    {kSource, "ledger_hash", kColumns, "", "(none)",
+     "Columns whose values the ledger keeps as keyed hashes (HMAC-SHA-256): equal values stay equal.", ""},
+    {kSource, "ledger_key_file", kText, "", "the environment's WRACKLINE_LEDGER_KEY",
+     "The file that holds the key of the hashes; it must not stand in the state directory.", ""},
     // views
     {kView, "late", kChoice, "correct|ledger|drop", "correct",
      "What becomes of late records: revise the result, keep for a drain, or count and discard.", ""},
@@ -78,6 +84,13 @@ constexpr OptionInfo kOptions[] = {
      "How late a record may be to be kept; a later one is counted as past_horizon.", ""},
     {kView, "drop", kReasons, "", "(none)",
      "Reasons whose records are counted and discarded instead of kept.", ""},
+    {kView, "ledger_retention", kHorizon, "", "unlimited",
+     "How long an entry stays in the ledger after it was written; what goes is counted in its audit trail.",
+     ""},
+    {kView, "ledger_max_entries", kInteger, "", "unlimited",
+     "How many entries of the view the ledger keeps; the oldest go first, and are counted.", ""},
+    {kView, "ledger_max_bytes", kStoreBytes, "", "unlimited",
+     "How many bytes of entries of the view the ledger keeps; the oldest go first, and are counted.", ""},
     {kView, "emit_empty", kSwitch, "", "off",
      "Publishes windows that hold no record, too, from the first one that holds some; for views without "
      "keys.",
@@ -147,7 +160,9 @@ std::optional<size_t> unit_bytes(std::string_view unit) {
                                                             {"GB", 1000'000'000},
                                                             {"KiB", size_t{1} << 10},
                                                             {"MiB", size_t{1} << 20},
-                                                            {"GiB", size_t{1} << 30}};
+                                                            {"GiB", size_t{1} << 30},
+                                                            {"TB", 1000'000'000'000},
+                                                            {"TiB", size_t{1} << 40}};
   for (const auto& [name, bytes] : kUnits) {
     if (unit == name) return bytes;
   }
@@ -194,6 +209,8 @@ std::string expected_value(const OptionInfo& option) {
       return "an interval such as '30 s', or 'off'";
     case kBytes:
       return "a size from 1 byte to 1 GiB such as '16 MiB'";
+    case kStoreBytes:
+      return "a size such as '500 MiB' or '10 GiB'";
     case kCharacter:
       return "one ASCII character such as ';', or '\\t'";
     case kInteger:
@@ -372,7 +389,7 @@ Result<std::optional<Duration>> Options::span_or_off(std::string_view name) cons
   return std::optional<Duration>(span);
 }
 
-Result<size_t> Options::bytes(std::string_view name, size_t otherwise) const {
+Result<size_t> Options::bytes(std::string_view name, size_t otherwise, size_t max) const {
   const Given* given = find(name);
   if (given == nullptr) return otherwise;
   const std::string_view value = trimmed(given->value);
@@ -382,7 +399,7 @@ Result<size_t> Options::bytes(std::string_view name, size_t otherwise) const {
   const auto unit = unit_bytes(trimmed(value.substr(static_cast<size_t>(end - value.data()))));
   size_t total = 0;
   if (!unit || __builtin_mul_overflow(count, *unit, &total)) return not_a_value(name);
-  if (total < 1 || total > size_t{1} << 30) return not_a_value(name);
+  if (total < 1 || total > max) return not_a_value(name);
   return total;
 }
 

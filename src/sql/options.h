@@ -23,16 +23,17 @@ std::string_view to_string(OptionOwner owner);  // "source"
 
 enum class OptionType : uint8_t {
   kText,
-  kPaths,      // globs, commas between them
-  kColumn,     // name of a column of the table
-  kColumns,    // names of columns of the table, commas between them
-  kChoice,     // one of OptionInfo::choices
-  kSwitch,     // on | off
-  kSpan,       // "30 s", "1 h 30 min": a span of fixed length, not negative
-  kHorizon,    // a span, or "unlimited"
-  kSpanOrOff,  // a span, or "off"
-  kBytes,      // "16 MiB"
-  kCharacter,  // one ASCII character, or \t
+  kPaths,       // globs, commas between them
+  kColumn,      // name of a column of the table
+  kColumns,     // names of columns of the table, commas between them
+  kChoice,      // one of OptionInfo::choices
+  kSwitch,      // on | off
+  kSpan,        // "30 s", "1 h 30 min": a span of fixed length, not negative
+  kHorizon,     // a span, or "unlimited"
+  kSpanOrOff,   // a span, or "off"
+  kBytes,       // "16 MiB", at most 1 GiB
+  kStoreBytes,  // "10 GiB", at most 1 PiB
+  kCharacter,   // one ASCII character, or \t
   kInteger,
   kZone,     // "Europe/Vienna"
   kReasons,  // names of reasons, commas between them
@@ -94,7 +95,7 @@ class Options {
       std::string_view name) const;  // nullopt: unlimited, also when not given
   Result<std::optional<Duration>> span_or_off(
       std::string_view name) const;  // nullopt: off, also when not given
-  Result<size_t> bytes(std::string_view name, size_t otherwise) const;
+  Result<size_t> bytes(std::string_view name, size_t otherwise, size_t max = size_t{1} << 30) const;
   Result<char> character(std::string_view name, char otherwise) const;
   Result<std::optional<int64_t>> integer(std::string_view name) const;
   std::vector<std::string> list(
