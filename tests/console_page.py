@@ -34,9 +34,9 @@ def agrees(expected, printed):
     return re.fullmatch(pattern, "".join(line.rstrip() + "\n" for line in printed)) is not None
 
 
-def check(test, page):
+def check(test, page, **environment):
     """Every command of the page, one after another in the folder of the test (a CommandTest); returns how many."""
-    environment = {**os.environ, "PATH": f"{wrackline.BINARY.resolve().parent}:{os.environ['PATH']}", "COLUMNS": "100"}
+    environment = {**os.environ, "PATH": f"{wrackline.BINARY.resolve().parent}:{os.environ['PATH']}", "COLUMNS": "100", **environment}
     checked = 0
     for command, expected in examples(page.read_text()):
         done = subprocess.run(["bash", "-c", command], cwd=test.folder, env=environment, stdout=subprocess.PIPE,

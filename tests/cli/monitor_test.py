@@ -1,9 +1,13 @@
 """A running job watches its own watermark delay: alarms, figures, and a delay that follows what is measured."""
+import http.server
 import json
 import random
+import shutil
+import threading
 import unittest
 
-from wrackline import CommandTest, job
+import console_page
+from wrackline import ROOT, CommandTest, job
 
 COLUMNS = {"page": "text", "at": "bigint", "received": "bigint"}
 SOURCE = {"arrival_time": "received", "time_unit": "ms", "watermark_delay": "2 s"}
@@ -20,6 +24,44 @@ def stream(minutes, late_share, spread=None, seed=1):
             delay = pick.randrange(spread(minute)) if spread else 20_000 if pick.random() < late_share(minute) else 50
             lines.append(json.dumps({"page": "/", "at": 1_714_564_800_000 + received - delay, "received": 1_714_564_800_000 + received}))
     return "\n".join(lines) + "\n"
+
+
+class Listener(http.server.HTTPServer):
+    """Takes what is posted to it, on a port of its own."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.server.posts.append((self.path, self.headers["Content-Type"], self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.posts = []
+
+
+class Page(CommandTest):
+    def test_commands_print_what_the_page_says(self):
+        """Among them the webhook: the alarm arrives where it is posted to."""
+        if not shutil.which("curl"):
+            self.skipTest("needs curl")
+        with Listener() as listener:
+            thread = threading.Thread(target=listener.serve_forever)
+            thread.start()
+            try:
+                address = f"http://127.0.0.1:{listener.server_port}/hook"
+                checked = console_page.check(self, ROOT / "docs/monitoring.md", HOOK=address, no_proxy="*")
+            finally:
+                listener.shutdown()
+                thread.join()
+        self.assertGreater(checked, 8)
+        (path, kind, body), = listener.posts
+        self.assertEqual((path, kind), ("/hook", "application/json"))
+        self.assertEqual(json.loads(body)["kind"], "late")
+        self.assertEqual(body.decode(), (self.folder / "alarms.jsonl").read_text())
 
 
 class Monitor(CommandTest):
@@ -57,6 +99,38 @@ class Monitor(CommandTest):
     def test_off_watches_nothing(self):
         outcome = self.run_stream(2, lambda minute: 0.5, "--monitor-interval", "off")
         self.assertNotIn("alarm", outcome.err)
+        self.assertIsNone(self.run_command("status", "--state", "job.state", "--json").document["monitor"])
+
+    def test_status_shows_how_complete_windows_are(self):
+        self.run_stream(3, None, spread=lambda minute: 3_000)
+        monitor = self.run_command("status", "--state", "job.state", "--json").document["monitor"]
+        source, = monitor["sources"]
+        shares = [window["share"] for window in source["completeness"]]
+        # Delays are even over three seconds: of the newest second a sixth has come, then a half, five sixths, all.
+        for share, expected in zip(shares, (1 / 6, 1 / 2, 5 / 6, 1, 1)):
+            self.assertAlmostEqual(share, expected, delta=0.02)
+        self.assertLess(monitor["age_us"], 60_000_000)
+        text = self.run_command("status", "--state", "job.state").out
+        self.assertRegex(text, r"arrived +1[567]\.. % of 2024-05-01T12:02:59Z to 2024-05-01T12:03:00Z\n +(49|50)\.. % of")
+        self.assertRegex(text, "measured +(just now|[0-9]+ s ago)")
+
+    def test_status_goes_without_damaged_figures(self):
+        self.run_stream(2, None, spread=lambda minute: 3_000)
+        file = self.folder / "job.state/monitor"
+        file.write_bytes(file.read_bytes()[:-9] + b"damage!!!")
+        outcome = self.run_command("status", "--state", "job.state")
+        self.assert_says(outcome.err, "no figures of the monitor", "checksum")
+        self.assertIn("records    12,000", outcome.out)
+
+    def test_the_delay_is_automatic_unless_it_is_written_down(self):
+        self.write("clicks.jsonl", stream(5, None, spread=lambda minute: 1_000 if minute < 2 else 50_000))
+        self.write("job.sql", job(columns=COLUMNS, source={**SOURCE, "watermark_delay": None}, window="1 second"))
+        self.assertRegex(self.run_command("check", "job.sql").out, r"watermark_delay +auto +\(default\)")
+        monitor, = self.run_command("run", "job.sql", "--json").document["monitor"]
+        self.assertTrue(monitor["auto"])
+        self.assertGreater(monitor["watermark_delay_us"], 40_000_000)
+        outcome = self.run_command("run", "job.sql", "--monitor-interval", "off", code=2)
+        self.assert_says(outcome.err, "--monitor-interval off contradicts", "the default")
 
     def test_an_automatic_delay_goes_up_at_once_and_a_replay_takes_it_from_the_log(self):
         spread = lambda minute: 1_000 if minute < 3 else 8_000

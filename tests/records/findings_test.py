@@ -72,6 +72,10 @@ class Findings(CommandTest):
         self.assertEqual(len(offline), 1)
         self.assertGreater(offline[0]["records"], 100)
         self.assertIn("bursts of stored records", offline[0]["text"])
+        # In the last hour the delay climbs from seconds to minutes: one change that takes its time, not one at each step.
+        change, = document["series"]["changes"]
+        self.assertEqual(change["until_us"] - change["at_us"], 2970 * SECOND)
+        self.assertIn("kept changing", change["text"])
 
     def test_community_transit_copies_do_not_distort(self):
         plain = self.measure(TRANSIT, "--partition", "vehicle")
@@ -99,6 +103,11 @@ class Findings(CommandTest):
         self.assertIn("future", self.kinds(proton))
         redpanda = self.measure(RecordSet("git_commits/redpanda.csv", **names), "--order-by", "arrival")
         self.assertAlmostEqual(redpanda["all"]["delay_us"]["p50"] / HOUR, 4.1, places=1)
+        # People who work for a while before they commit have no clocks that drift.
+        for project in ("arrow", "kafka", "proton_clickhouse", "redpanda"):
+            with self.subTest(project=project):
+                document = self.measure(RecordSet(f"git_commits/{project}.csv", **names), "--order-by", "arrival", "--producer", "author")
+                self.assertNotIn("clock_drift", self.kinds(document))
 
     def test_quiet_sets_have_no_regime_change(self):
         for name in ("usgs", "fire", "mail"):
