@@ -109,6 +109,32 @@ Result<FileBytes::Got> FileBytes::read_compressed(char* into, size_t size) {
   }
 }
 
+Status FileBytes::skip(uint64_t bytes) {
+  if (bytes == 0) return {};
+  WRACKLINE_TRY(read_head(false));
+  if (compression_ == Compression::kNone) {
+    WRACKLINE_TRY(file_.seek(bytes));
+    position_ = bytes;
+    staged_.clear();
+    staged_begin_ = 0;
+    eof_ = false;
+    return {};
+  }
+  std::string passed(kStageBytes, '\0');
+  while (bytes > 0) {
+    WRACKLINE_ASSIGN(const Got got, read_compressed(passed.data(), std::min(bytes, uint64_t{kStageBytes})));
+    if (got.bytes == 0) {
+      return located({ErrorCode::kData,
+                      format("the file ends {} bytes before the place to go on at", bytes),
+                      {},
+                      {},
+                      {}});
+    }
+    bytes -= got.bytes;
+  }
+  return {};
+}
+
 Status FileBytes::check_end() const {
   if (decoder_ == nullptr || (decoder_->may_end() && staged_begin_ == staged_.size())) return {};
   return located({ErrorCode::kData,

@@ -31,10 +31,15 @@ class FileBytes {
   // for a corrupt file with the byte where it is so; kUnsupported; kUnavailable.
   Result<Got> read(char* into, size_t size, bool growing);
 
+  // Passes over that many plain bytes, which the file has: a plain file is not read, a compressed one is.
+  // Requires: nothing was read. Errors: as read(); kData when the file ends before.
+  Status skip(uint64_t bytes);
+
   // Whether a file that ends here is whole. Errors: kData if compressed data stops in the middle.
   Status check_end() const;
 
   uint64_t position() const { return position_ - (staged_.size() - staged_begin_); }  // of the stored form
+  Compression compression() const { return compression_; }
   const env::FileState& state_when_opened() const { return state_; }
   Result<env::FileState> state() const { return file_.state(); }
 

@@ -33,6 +33,7 @@ Result<ReadState> FileReader::read(Batch& batch, size_t rows_max) {
   batch.reset(options_.parser.fields);
   batch.file = options_.name;
   if (done_) return ReadState::kEnded;
+  mark_place();
   for (;;) {
     if (bytes_ == nullptr) {
       WRACKLINE_ASSIGN(const bool opened, open());
@@ -101,7 +102,11 @@ void FileReader::start(env::InputFile file, env::FileState state) {
   parser_ = formats::make_parser(options_.format, options_.parser);
   bytes_ = std::make_unique<FileBytes>(options_.name, std::move(file), state);
   if (buffer_ == nullptr) grow(first_capacity(state));
-  begin_ = end_ = 0;
+  begin_ = end_ = remembered_ = 0;
+  plain_bytes_ = 0;
+  tail_.clear();
+  mark_ = {};
+  records_before_batch_ = 0;
   content_ended_ = false;
   replacement_seen_ = false;
   deletion_told_ = false;
@@ -141,12 +146,15 @@ Result<FileBytes::Got> FileReader::fill() {
   const size_t room = capacity_ - end_;
   WRACKLINE_ASSIGN(const FileBytes::Got got, bytes_->read(buffer_.get() + end_, room, options_.follow));
   end_ += got.bytes;
+  plain_bytes_ += got.bytes;
   filled_up_ = got.bytes == room;
   return got;
 }
 
 void FileReader::make_room() {
   if (begin_ > 0) {
+    remember_eaten();
+    remembered_ = 0;
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
@@ -165,6 +173,148 @@ void FileReader::grow(size_t capacity) {
   if (end_ > begin_) std::memcpy(grown.get() + begin_, buffer_.get() + begin_, end_ - begin_);
   buffer_ = std::move(grown);
   capacity_ = capacity;
+}
+
+// ---- going on later ----
+
+void FileReader::remember_eaten() {
+  const std::string_view fresh(buffer_.get() + remembered_, begin_ - remembered_);
+  remembered_ = begin_;
+  if (fresh.size() >= kTailBytes) {
+    tail_ = fresh.substr(fresh.size() - kTailBytes);
+    return;
+  }
+  tail_ += fresh;
+  if (tail_.size() > kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
+}
+
+void FileReader::mark_place() {
+  if (bytes_ == nullptr) return;
+  remember_eaten();
+  records_before_batch_ = parser_->records();
+  const std::optional<formats::ParserPlace> place = parser_->place();
+  if (!place) return;
+  mark_.stored_bytes = bytes_->position();
+  mark_.byte = plain_bytes_ - (end_ - begin_);
+  mark_.place = *place;
+  mark_.tail = tail_;
+}
+
+FilePosition FileReader::position(uint64_t taken) const {
+  using Phase = FilePosition::Phase;
+  FilePosition position;
+  position.name = options_.name;
+  position.bytes_before = bytes_before_;
+  position.offset_base = offset_base_;
+  if (done_) {
+    position.phase = Phase::kEnded;
+  } else if (bytes_ == nullptr) {
+    position.phase = parser_ == nullptr && offset_base_ == 0 ? Phase::kNotBegun : Phase::kBetween;
+    if (parser_ != nullptr) position.offset_base += parser_->records();
+  } else if (bytes_->state_when_opened().kind == env::FileKind::kStream) {
+    position.phase = Phase::kStream;
+    position.offset_base += parser_->records();
+  } else {
+    position.phase = Phase::kContent;
+    position.identity = bytes_->state_when_opened().identity;
+    position.compression = bytes_->compression();
+    position.stored_bytes = mark_.stored_bytes;
+    position.byte = mark_.byte;
+    position.place = mark_.place;
+    if (mark_.place.header_read) position.header = parser_->header();
+    position.taken = static_cast<uint64_t>(records_before_batch_ - mark_.place.records) + taken;
+    position.tail_bytes = mark_.tail.size();
+    position.tail_hash = hash_of_tail(mark_.tail);
+  }
+  return position;
+}
+
+void FileReader::save(SnapshotWriter& out, uint64_t taken) const {
+  connectors::save(position(taken), out);
+}
+
+Status FileReader::restore(SnapshotReader& from, const std::vector<std::string>& others) {
+  using Phase = FilePosition::Phase;
+  WRACKLINE_ASSIGN(const FilePosition position, load_position(from));
+  if (position.name != options_.name)
+    return fail(ErrorCode::kData, format("a position in \"{}\" where \"{}\" is read", position.name, name()));
+  bytes_before_ = position.bytes_before;
+  offset_base_ = position.offset_base;
+  switch (position.phase) {
+    case Phase::kNotBegun:
+      return {};
+    case Phase::kBetween:
+      deletion_told_ = true;
+      return {};
+    case Phase::kEnded:
+      done_ = true;
+      return {};
+    case Phase::kContent:
+      return go_to(position, others);
+    case Phase::kStream:
+      break;
+  }
+  Error error{ErrorCode::kUnsupported,
+              name() == "-" ? std::string("standard input cannot be read a second time")
+                            : format("\"{}\" is a pipe or device and cannot be read a second time", name()),
+              "The run was cut short in the middle of it, and what it had read is gone from it.",
+              "Begin a new run with --fresh, or save the stream to a file and name that: a file can be gone "
+              "on with.",
+              {}};
+  error.where.file = name();
+  error.where.offset = position.offset_base;
+  return fail(std::move(error));
+}
+
+Status FileReader::go_to(const FilePosition& position, const std::vector<std::string>& others) {
+  WRACKLINE_ASSIGN(FoundAgain found, find_again(position, options_.path, options_.follow, others));
+  start(std::move(found.file), found.state);
+  if (auto passed = bytes_->skip(position.byte - position.tail_bytes); !passed) {
+    return fail(cannot_go_on(position, passed.error().code,
+                             format("cannot go on in file \"{}\": {}", name(), passed.error().message),
+                             passed.error().detail));
+  }
+  plain_bytes_ = position.byte - position.tail_bytes;
+  WRACKLINE_TRY(check_tail(position));
+  WRACKLINE_TRY(parser_->go_on(position.place, position.header));
+  return pass_over(position);
+}
+
+// Reads what the position says of the bytes before it; leaves them eaten.
+Status FileReader::check_tail(const FilePosition& position) {
+  while (end_ < position.tail_bytes) {
+    WRACKLINE_ASSIGN(const FileBytes::Got got, fill());
+    if (got.bytes == 0) break;
+  }
+  const size_t size = std::min<size_t>(end_, position.tail_bytes);
+  const bool same = size == position.tail_bytes &&
+                    hash_of_tail({buffer_.get(), size}) == position.tail_hash &&
+                    (position.byte == 0 || bytes_->compression() == position.compression);
+  if (!same) {
+    return fail(cannot_go_on(
+        position, ErrorCode::kData, format("file \"{}\" is not what it was at the checkpoint", name()),
+        format("The {} bytes before the place where reading goes on have changed: it was edited, or written "
+               "anew.",
+               position.tail_bytes)));
+  }
+  begin_ = size;
+  return {};
+}
+
+// The records that were taken behind the place.
+Status FileReader::pass_over(const FilePosition& position) {
+  Batch batch;
+  constexpr uint64_t kAtOnce = 4096;
+  const formats::Parser* const parser = parser_.get();
+  const auto passed = [&] { return static_cast<uint64_t>(parser->records() - position.place.records); };
+  while (passed() < position.taken) {
+    WRACKLINE_ASSIGN(const ReadState state, read(batch, std::min(position.taken - passed(), kAtOnce)));
+    if (state == ReadState::kRows && parser_.get() == parser) continue;
+    return fail(cannot_go_on(position, ErrorCode::kData,
+                             format("file \"{}\" has lost records that the run has read", name()), {}));
+  }
+  mark_place();
+  return {};
 }
 
 // ---- at the end of a file ----

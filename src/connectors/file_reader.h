@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 #include "connectors/file_bytes.h"
+#include "connectors/file_position.h"
 #include "connectors/opened_files.h"
 #include "formats/parser.h"
 #include "operators/source.h"
@@ -45,6 +46,11 @@ class FileReader {
 
   // As SplitReader::read. The batch's `file` is the name, valid as long as this object.
   Result<ReadState> read(Batch& batch, size_t rows_max);
+  // Writes where it stands: behind the first `taken` records of the last batch (file_position.h).
+  void save(SnapshotWriter& out, uint64_t taken) const;
+  // Goes on there. A followed file that was renamed since is looked for in its folder and among `others`.
+  // Requires: nothing was read. Errors: as Source::restore.
+  Status restore(SnapshotReader& from, const std::vector<std::string>& others);
   // A followed file: it gets no more; read() ends at its present end.
   void finish() { options_.follow = false; }
 
@@ -65,6 +71,12 @@ class FileReader {
   Result<bool> is_replaced(const env::FileState& ours);
   std::string_view unparsed() const { return {buffer_.get() + begin_, end_ - begin_}; }
   size_t capacity_max() const;
+  void remember_eaten();
+  void mark_place();
+  FilePosition position(uint64_t taken) const;
+  Status go_to(const FilePosition& position, const std::vector<std::string>& others);
+  Status check_tail(const FilePosition& position);
+  Status pass_over(const FilePosition& position);
 
   FileReaderOptions options_;
   std::shared_ptr<OpenedFiles> opened_;
@@ -83,6 +95,19 @@ class FileReader {
   uint64_t bytes_before_ = 0;  // of contents already ended
   int64_t offset_base_ = 0;    // records of contents already ended
   std::vector<std::string> notices_;
+
+  // To be found again. A place can be marked only between records, so it may lie before the last batch.
+  struct Mark {
+    uint64_t stored_bytes = 0;
+    uint64_t byte = 0;  // of the plain content
+    formats::ParserPlace place;
+    std::string tail;  // the last bytes before it
+  };
+  Mark mark_;
+  int64_t records_before_batch_ = 0;  // of this content
+  uint64_t plain_bytes_ = 0;          // of this content, read so far
+  std::string tail_;                  // the last bytes before remembered_
+  size_t remembered_ = 0;             // place in the buffer
 };
 
 }  // namespace wrackline::connectors

@@ -45,6 +45,17 @@ void append(std::vector<std::string>& to, std::vector<std::string> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
+void save_total(const std::optional<uint64_t>& total, SnapshotWriter& out) {
+  out.u8(total ? 1 : 0);
+  out.u64(total.value_or(0));
+}
+
+std::optional<uint64_t> load_total(SnapshotReader& from) {
+  const bool has = from.u8() != 0;
+  const uint64_t total = from.u64();
+  return has ? std::optional(total) : std::nullopt;
+}
+
 // ---- one file, one split ----
 
 class FileSplit final : public SplitReader {
@@ -63,6 +74,11 @@ class FileSplit final : public SplitReader {
     return notices;
   }
   std::vector<std::string> fields_seen() const override { return reader_->fields_seen(); }
+  void save(SnapshotWriter& out, uint64_t taken) const override {
+    out.text(reader_->name());
+    save_total(bytes_total_, out);
+    reader_->save(out, taken);
+  }
 
  private:
   std::unique_ptr<FileReader> reader_;
@@ -126,7 +142,49 @@ class SequenceSplit final : public SplitReader {
     return reader_ ? reader_->fields_seen() : fields_seen_;
   }
 
+  void save(SnapshotWriter& out, uint64_t taken) const override {
+    save_total(bytes_total_, out);
+    out.u64(bytes_before_);
+    out.text(queue_->last_begun);
+    out.u64(queue_->waiting.size());
+    for (const FoundFile& file : queue_->waiting) out.text(file.name);
+    out.u64(queue_->left.size());
+    for (const FoundFile& file : queue_->left) {
+      out.text(file.name);
+      out.u64(file.size_bytes);
+    }
+    out.u8(reader_ ? 1 : 0);
+    if (!reader_) return;
+    out.text(current_.name);
+    reader_->save(out, taken);
+  }
+
+  // Instead of reading from the first file of the queue, which is empty.
+  Status restore(SnapshotReader& from, const std::vector<std::string>& others) {
+    bytes_total_ = load_total(from);
+    bytes_before_ = from.u64();
+    queue_->last_begun = from.text();
+    for (size_t left = from.count(sizeof(uint64_t)); left > 0; --left)
+      queue_->waiting.push_back(named(from.text()));
+    for (size_t left = from.count(2 * sizeof(uint64_t)); left > 0; --left) {
+      queue_->left.push_back(named(from.text()));
+      queue_->left.back().size_bytes = from.u64();
+    }
+    const bool reads = from.u8() != 0;
+    WRACKLINE_TRY(from.status());
+    if (!reads) return {};
+    current_ = named(from.text());
+    WRACKLINE_TRY(from.status());
+    WRACKLINE_ASSIGN(reader_, make_reader(options_, current_, opened_));
+    return reader_->restore(from, others);
+  }
+
  private:
+  FoundFile named(std::string_view name) const {
+    std::string path = env::path_in(options_.folder, std::string(name));
+    return {std::string(name), name == kStandardInput ? std::string(name) : std::move(path)};
+  }
+
   Status begin() {
     current_ = std::move(queue_->waiting.front());
     queue_->waiting.pop_front();
@@ -188,7 +246,11 @@ class FileSource final : public Source {
 
   Result<std::vector<std::unique_ptr<SplitReader>>> discover() override {
     std::vector<std::unique_ptr<SplitReader>> none;
-    if (!options_.follow || reads_standard_input()) return none;
+    if (reads_standard_input()) return none;
+    if (!options_.follow) {
+      WRACKLINE_TRY(tell_of_what_appeared());
+      return none;
+    }
     WRACKLINE_ASSIGN(auto files, new_files());
     if (options_.files == FilesMode::kParallel) return splits_of(files);
     for (FoundFile& file : files) queue_->waiting.push_back(std::move(file));
@@ -198,7 +260,79 @@ class FileSource final : public Source {
 
   bool bounded() const override { return !options_.follow; }
 
+  void save(SnapshotWriter& out) const override {
+    out.section(kTag);
+    out.u8(static_cast<uint8_t>(options_.files));
+    out.u8(options_.follow ? 1 : 0);
+    opened_->save(out);
+    // Of files side by side, the splits are those that are known.
+    const bool named = options_.files == FilesMode::kSequence;
+    out.u64(named ? known_.size() : 0);
+    for (const std::string& name : known_) {
+      if (named) out.text(name);
+    }
+  }
+
+  Status restore(SnapshotReader& from) override {
+    from.section(kTag);
+    const bool same_files = from.u8() == static_cast<uint8_t>(options_.files);
+    const bool same_follow = (from.u8() != 0) == options_.follow;
+    opened_->restore(from);
+    for (size_t left = from.count(sizeof(uint64_t)); left > 0; --left) known_.emplace(from.text());
+    WRACKLINE_TRY(from.status());
+    if (!same_files || !same_follow) {
+      return fail(ErrorCode::kInvalid,
+                  format("the checkpoint is of files that were {}",
+                         !same_follow ? (options_.follow ? "not followed" : "followed")
+                                      : "read in another way (files = 'parallel' or 'sequence')"),
+                  {}, "Start the job as it was, or begin a new run with --fresh.");
+    }
+    restored_ = true;
+    if (reads_standard_input()) return {};
+    for (const std::string& pattern : options_.paths) {
+      WRACKLINE_ASSIGN(const auto names, env::match_glob(pattern, options_.folder));
+      for (const std::string& name : names) others_.push_back(env::path_in(options_.folder, name));
+    }
+    return {};
+  }
+
+  Result<std::unique_ptr<SplitReader>> open_at(SnapshotReader& from) override {
+    if (options_.files == FilesMode::kSequence) {
+      auto split = std::make_unique<SequenceSplit>(options_, queue_, opened_, std::nullopt);
+      WRACKLINE_TRY(split->restore(from, others_));
+      return split;
+    }
+    const std::string name(from.text());
+    const std::optional<uint64_t> total = load_total(from);
+    WRACKLINE_TRY(from.status());
+    const FoundFile file{name, name == kStandardInput ? name : env::path_in(options_.folder, name)};
+    WRACKLINE_ASSIGN(auto reader, make_reader(options_, file, opened_));
+    WRACKLINE_TRY(reader->restore(from, others_));
+    known_.insert(name);
+    return std::make_unique<FileSplit>(std::move(reader), total, notices_);
+  }
+
+  std::vector<std::string> take_notices() override { return std::exchange(own_notices_, {}); }
+
  private:
+  static constexpr std::string_view kTag = "FSRC";
+
+  // A run of bounded input is of the files that were there when it began.
+  Status tell_of_what_appeared() {
+    if (!std::exchange(restored_, false)) return {};
+    for (const std::string& pattern : options_.paths) {
+      WRACKLINE_ASSIGN(const auto names, env::match_glob(pattern, options_.folder));
+      for (const std::string& name : names) {
+        if (!known_.insert(name).second) continue;
+        own_notices_.push_back(
+            format("file \"{}\" appeared after the run began and is not part of it; a new run reads it "
+                   "(--fresh)",
+                   name));
+      }
+    }
+    return {};
+  }
+
   bool reads_standard_input() const { return options_.paths.front() == kStandardInput; }
 
   Result<std::vector<std::unique_ptr<SplitReader>>> splits_of(const std::vector<FoundFile>& files) {
@@ -276,7 +410,7 @@ class FileSource final : public Source {
       file.size_bytes = named->size_bytes;
     }
     const std::string reader = opened_->take(named->identity, name);
-    if (reader.empty() || !options_.follow) return file;
+    if (reader.empty() || reader == name || !options_.follow) return file;
     notices().push_back(
         format("file \"{}\" is already read as \"{}\" (it was renamed, or is linked); it is not read twice",
                name, reader));
@@ -309,7 +443,10 @@ class FileSource final : public Source {
   }
 
   FileSourceOptions options_;
-  std::set<std::string> known_;  // names matched so far
+  std::set<std::string> known_;      // names matched so far
+  bool restored_ = false;            // and what appeared since was not told
+  std::vector<std::string> others_;  // restored: paths under which a renamed file may be found
+  std::vector<std::string> own_notices_;
   std::shared_ptr<OpenedFiles> opened_ = std::make_shared<OpenedFiles>();
   std::shared_ptr<FileQueue> queue_ = std::make_shared<FileQueue>();
   std::shared_ptr<std::vector<std::string>> notices_ = std::make_shared<std::vector<std::string>>();

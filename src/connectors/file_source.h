@@ -36,6 +36,9 @@ struct FileSourceOptions {
 // after it was read under another name is not read again. In sequence a file is left for the next one once
 // that exists and the file has stayed quiet for one more look; if it grows after that, a notice says so.
 //
+// Restored, a bounded source reads the files that were there when it began; a following one finds a file that
+// was renamed meanwhile by what it is.
+//
 // Files are opened when they are first read, so a source of many files holds no more descriptors than it
 // needs; that each can be opened is checked by Source::open().
 //

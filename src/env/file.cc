@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 #include "base/text.h"
@@ -151,6 +152,13 @@ Result<size_t> InputFile::read(char* into, size_t size) {
     if (errno != EINTR && errno != EAGAIN) return fail(cannot_read(path_, errno));
     if (errno == EAGAIN) wait_readable(millis(100));
   }
+}
+
+Status InputFile::seek(uint64_t position) {
+  constexpr uint64_t kPositionMax = std::numeric_limits<off_t>::max();
+  const auto to = static_cast<off_t>(std::min(position, kPositionMax));
+  if (::lseek(descriptor_, to, SEEK_SET) == to) return {};
+  return fail(cannot_read(path_, errno));
 }
 
 bool InputFile::wait_readable(Duration at_most) {

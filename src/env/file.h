@@ -55,6 +55,9 @@ class InputFile {
   // Reads up to `size` bytes, as many as there are at once. 0: the end, for now. Errors: kUnavailable.
   // A signal does not end it.
   Result<size_t> read(char* into, size_t size);
+  // The next read() begins at that byte, which may lie behind the end. Requires: a regular file. Errors:
+  // kUnavailable.
+  Status seek(uint64_t position);
   // Waits until read() would return at once, at most that long. False: it would not. A signal ends the wait.
   bool wait_readable(Duration at_most);
 

@@ -31,12 +31,19 @@ class CsvParser final : public Parser {
   CsvParser(const CsvParser&) = delete;
   CsvParser& operator=(const CsvParser&) = delete;
 
-  // Errors: kNotFound for a declared column that the header does not name, kData for a header that is not well
+  // Errors: kNotFound for a declared column that the header does not name, kData for a header that is not
+  // well
   //         formed or names a declared column twice, kOutOfRange for one longer than a record may be.
   Result<size_t> parse(std::string_view bytes, bool at_end, size_t rows_max, Batch& batch) override;
   int64_t records() const override { return log_.records; }
   int64_t lines() const override { return log_.lines; }
   std::vector<std::string> fields_seen() const override { return fields_seen_; }
+  std::optional<ParserPlace> place() const override {
+    if (oversize_.active()) return std::nullopt;
+    return ParserPlace{log_.records, log_.lines, started_, header_read_};
+  }
+  std::vector<std::string> header() const override { return header_; }
+  Status go_on(const ParserPlace& place, std::vector<std::string> header) override;
 
  private:
   // A field of the record being read.
@@ -61,7 +68,8 @@ class CsvParser final : public Parser {
   bool scan_line_end(std::string_view bytes, bool final, size_t at, Scan& scan) const;
 
   Result<size_t> parse_header(std::string_view rest, bool at_end);
-  Status match_header();
+  Status match_header(std::vector<std::string> names);
+  std::vector<std::string> names_of_header() const;
   Error missing_column(const std::string& name, const std::vector<std::string>& names) const;
   Error header_error(ErrorCode code, std::string message, std::string detail, std::string hint) const;
 
@@ -83,6 +91,7 @@ class CsvParser final : public Parser {
   bool header_read_ = false;
   size_t fields_expected_ = 0;  // fields of a record
   std::vector<size_t> place_;   // per declared field: its place in a record
+  std::vector<std::string> header_;
   std::vector<std::string> fields_seen_;
   std::vector<Slice> slices_;  // of the record being read
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,16 @@ class JsonlParser final : public Parser {
   int64_t records() const override { return log_.records; }
   int64_t lines() const override { return log_.lines; }
   std::vector<std::string> fields_seen() const override { return reader_.unknown_names(); }
+  std::optional<ParserPlace> place() const override {
+    if (oversize_.active()) return std::nullopt;
+    return ParserPlace{log_.records, log_.lines, started_, false};
+  }
+  std::vector<std::string> header() const override { return {}; }
+  Status go_on(const ParserPlace& place, std::vector<std::string>) override {
+    log_ = {place.records, place.lines};
+    started_ = place.started;
+    return {};
+  }
 
  private:
   // Where the next line of `rest` ends.

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,15 @@ struct ParserOptions {
   bool templates = true;                       // false: records one by one, slowly; same results, to compare
 };
 
+// Where a parser stands between two records. Another parser of the same options that is set there and given
+// the bytes from there on goes on as this one would.
+struct ParserPlace {
+  int64_t records = 0;
+  int64_t lines = 0;
+  bool started = false;      // a byte order mark was looked for
+  bool header_read = false;  // CSV: the header lies behind
+};
+
 class Parser {
  public:
   virtual ~Parser() = default;
@@ -41,14 +51,21 @@ class Parser {
   // without a line end is a record. Eating nothing with rows_max > 0 means: give me a longer view. Blank
   // lines are no records, but count as lines. Call it with at_end once in any case, if need be with an empty
   // view: an oversize record may still wait for its end.
-  // Requires: kPaddingBytes readable bytes after the view; the view starts where the last call stopped eating.
-  // Errors:   only for what stops the whole input (a CSV header without a declared column).
+  // Requires: kPaddingBytes readable bytes after the view; the view starts where the last call stopped
+  // eating. Errors:   only for what stops the whole input (a CSV header without a declared column).
   virtual Result<size_t> parse(std::string_view bytes, bool at_end, size_t rows_max, Batch& batch) = 0;
 
   virtual int64_t records() const = 0;  // eaten so far, rejects too: the next record's offset
   virtual int64_t lines() const = 0;    // lines eaten so far
   // Names of top-level fields seen in the first records but not declared, for hints. May be empty.
   virtual std::vector<std::string> fields_seen() const = 0;
+
+  // nullopt: parts of a record that is too long were eaten, and not its end.
+  virtual std::optional<ParserPlace> place() const = 0;
+  // The names in a CSV header that was read.
+  virtual std::vector<std::string> header() const = 0;
+  // Requires: nothing was parsed. Errors: as parse(), for a header without a declared column.
+  virtual Status go_on(const ParserPlace& place, std::vector<std::string> header) = 0;
 };
 
 enum class Format : uint8_t { kJsonl, kCsv };

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "data/batch.h"
+#include "data/snapshot.h"
 
 namespace wrackline {
 
@@ -33,6 +34,10 @@ class SplitReader {
   // (rotated)".
   virtual std::vector<std::string> take_notices() = 0;
   virtual std::vector<std::string> fields_seen() const = 0;
+  // Writes where the reader stands: behind the first `taken` records (rows and rejects) of its last batch.
+  // Source::open_at() goes on there. A log that cannot be read twice (a pipe) says so in what is written, and
+  // open_at() then fails. Requires: no read() has failed. Cost: independent of what was read.
+  virtual void save(SnapshotWriter& out, uint64_t taken) const = 0;
 };
 
 class Source {
@@ -43,6 +48,17 @@ class Source {
   // Splits that appeared since (a followed glob). Cheap enough to call a few times a second.
   virtual Result<std::vector<std::unique_ptr<SplitReader>>> discover() = 0;
   virtual bool bounded() const = 0;
+
+  // What the source knows beside its splits.
+  virtual void save(SnapshotWriter& out) const = 0;
+  // Instead of open(), of a source of the same options: takes what save() wrote, then open_at() each split
+  // that was saved, in any order; discover() gives those that appeared since. Errors: kData for damage, and
+  // for a log that is no longer what it was, with file and offset in `where`; kNotFound for one that is gone;
+  // kUnsupported for one that cannot be read twice; kInvalid for options that do not fit.
+  virtual Status restore(SnapshotReader& from) = 0;
+  virtual Result<std::unique_ptr<SplitReader>> open_at(SnapshotReader& from) = 0;
+  // Bounded input, restored: notices of what appeared since and is not read. None once told.
+  virtual std::vector<std::string> take_notices() { return {}; }
 };
 
 }  // namespace wrackline

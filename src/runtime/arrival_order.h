@@ -24,6 +24,9 @@ class ArrivalOrderReader : public SplitReader {
   // Splits whose last record has been handed out since the last call; those without a record are told at the
   // first.
   virtual std::vector<std::string> take_ended() = 0;
+  // Goes on where save() was. Requires: nothing was handed out. Errors: kData when the input is not what it
+  // was.
+  virtual Status restore(SnapshotReader& from) = 0;
 };
 
 // Drains `splits`. `read_at` stands in for a missing arrival time.

@@ -41,6 +41,7 @@ Status Input::open_merged(std::vector<std::unique_ptr<SplitReader>> readers, Wal
     for (const auto& reader : readers) stage_.partition(reader->name());
   }
   auto split = std::make_unique<Split>();
+  merged_at_ = read_at;
   WRACKLINE_ASSIGN(auto merged, read_in_arrival_order(std::move(readers), options_.fields, stage_, read_at));
   merged_ = merged.get();
   split->reader = std::move(merged);
@@ -109,6 +110,7 @@ Result<Input::Step> Input::choose() {
   }
   if (!bounded_) {
     now_us_ = clock_.monotonic_us();
+    if (std::exchange(clock_begins_, false)) go_on_at(now_us_);
     if (read_since_look_ && now_us_ - looked_us_ >= kLookEveryUs) {
       WRACKLINE_ASSIGN(const Step step, look());
       if (step.kind == StepKind::kTime) return step;
@@ -155,6 +157,8 @@ Input::Split* Input::next_in_turn() {
 }
 
 Status Input::refill(Split& split) {
+  // The rest of a batch that was at hand when the input was saved.
+  if (split.read_again > 0) return refill(split, split.read_again, split.read_at);
   const size_t rows =
       split.rows_wanted == 0 ? options_.rows_max : std::min(split.rows_wanted, options_.rows_max);
   return refill(split, rows, clock_.now());
@@ -168,6 +172,11 @@ Status Input::refill(Split& split, size_t rows, WallTime read_at) {
   }
   split.has_batch = true;
   split.next_row = 0;
+  if (split.read_again > 0) {
+    if (!split.has_records()) return lost_records(split);
+    const uint64_t got = split.batch.rows + split.batch.rejects.size();
+    split.read_again -= std::min(split.read_again, got);
+  }
   split.read_at = read_at;
   PartitionIndex partition = split.partition;
   if (partition_is_split() && options_.in_arrival_order) {
@@ -179,6 +188,18 @@ Status Input::refill(Split& split, size_t rows, WallTime read_at) {
   stage_.read(split.batch, partition, read_at, split.times);
   tell_of_units();
   return {};
+}
+
+std::unexpected<Error> Input::lost_records(const Split& split) const {
+  Error error{ErrorCode::kData,
+              format("source \"{}\" has lost records that the run has read", options_.name),
+              format("File \"{}\" ends {} records before the place to which it was read.",
+                     split.reader->name(), split.read_again),
+              "Put the file back as it was and start again, or begin a new run with --fresh.",
+              {}};
+  error.where.source = options_.name;
+  error.where.file = split.reader->name();
+  return fail(std::move(error));
 }
 
 // Once, when it is first seen: a live job must not wait for the report at its end. That has the numbers.

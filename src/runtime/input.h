@@ -25,9 +25,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "data/snapshot.h"
 #include "env/clock.h"
 #include "operators/record_times.h"
 #include "operators/source.h"
@@ -81,6 +83,16 @@ class Input {
 
   // Opens every split and registers the partitions that are known before the first record.
   Status open();
+  // Everything that the next steps depend on, between two of them (not while Step::more is set). Time that
+  // goes by until restore() is not silence.
+  Status save(SnapshotWriter& out) const;
+  // Instead of open(), with the same options: every split is opened where it stood, and the next step is the
+  // one that would have come next. With a replay, that is the step of the entry at which it stands; the
+  // entries before it were written by the input that was saved. Splits that appeared since are taken on when
+  // the source is live.
+  // Errors: kData for damage; those of Source::restore for files that are not what they were; kInvalid for
+  // options that do not fit. The input is then of no use.
+  Status restore(SnapshotReader& from);
   // The batch and times of a step stay valid until the next call.
   // Errors: those of the source and of the log. Replay: kNotFound and kData, with file and offset, when the
   // input is not what the log was written from.
@@ -111,6 +123,7 @@ class Input {
   Split* furthest_behind();
   Split* next_in_turn();
   Status refill(Split& split, size_t rows, WallTime read_at);
+  std::unexpected<Error> lost_records(const Split& split) const;
   void tell_of_units();
   Status refill(Split& split);
   size_t run_end(Split& split);
@@ -119,6 +132,18 @@ class Input {
   Step end_split(Split& split);
   bool end_merged_splits();
   bool partition_is_split() const { return !options_.times.partition_column.has_value(); }
+
+  // Saving (input_state.cc).
+  void save_split(const Split& split, SnapshotWriter& out) const;
+  void save_time(SnapshotWriter& out) const;
+  void save_logged(SnapshotWriter& out) const;
+  Status restore_merged(SnapshotReader& from);
+  Status restore_split(SnapshotReader& from);
+  Status restore_time(SnapshotReader& from);
+  void restore_logged(SnapshotReader& from);
+  Status take_appeared();
+  std::pair<uint64_t, uint64_t> taken_and_left(const Split& split) const;
+  void go_on_at(int64_t now_us);
 
   // Live input (input_live.cc).
   bool is_silent(const Split& split) const;
@@ -167,6 +192,8 @@ class Input {
   int64_t quiet_us_ = 0;
   std::optional<int64_t> quiet_since_us_;
   std::vector<int64_t> spoke_at_quiet_us_;  // per partition
+  bool clock_begins_ = false;               // restored: the moments above are 0 until the first look
+  WallTime merged_at_;                      // in arrival order: stands in for a missing arrival time
 
   // Log and replay.
   TickEntry entry_;  // being written, or being followed

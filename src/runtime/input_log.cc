@@ -141,6 +141,9 @@ Status Input::apply(const TickEntry& entry) {
     const bool of_partition = event.what == TickEvent::What::kIdle || event.what == TickEvent::What::kEnded;
     if (of_partition && event.index >= tracker.partition_count())
       return differs("it has fewer partitions than the tick log", entry.file, entry.first_offset);
+    const bool of_split = event.what == TickEvent::What::kPaused || event.what == TickEvent::What::kResumed;
+    if (of_split && event.index < splits_.size())
+      splits_[event.index]->paused = event.what == TickEvent::What::kPaused;
     if (event.what == TickEvent::What::kIdle) tracker.set_idle(event.index);
     if (event.what == TickEvent::What::kEnded) {
       tracker.set_ended(event.index);
@@ -172,6 +175,9 @@ Result<Input::Step> Input::next_replayed() {
     return step;
   }
   entry_ = *entry;
+  current_ = nullptr;  // restored; what the log says goes
+  events_.clear();
+  carried_to_us_.reset();
   WRACKLINE_TRY(take_splits(entry_));
   WRACKLINE_TRY(apply(entry_));
   step.read_at = WallTime(entry_.wall_us);

@@ -21,6 +21,7 @@ struct Input::Split {
   size_t next_row = 0;                 // rows before it are consumed
   ReadState state = ReadState::kRows;  // as of the last read
   size_t rows_wanted = 0;              // 0: as many as a step may have
+  uint64_t read_again = 0;             // restored: the records that come next were read once, at read_at
 
   // Live input.
   bool paused = false;

@@ -24,6 +24,7 @@ class LiveSplit : public SplitReader {
   explicit LiveSplit(std::shared_ptr<LiveLog> log) : log_(std::move(log)) {}
   Result<ReadState> read(Batch& batch, size_t rows_max) override {
     batch.reset(test_fields());
+    begin_ = next_;
     batch.file = log_->name;
     const size_t end = std::min(log_->records.size(), next_ + rows_max);
     batch.rows = end - next_;
@@ -47,9 +48,15 @@ class LiveSplit : public SplitReader {
   std::optional<uint64_t> bytes_total() const override { return std::nullopt; }
   std::vector<std::string> take_notices() override { return {}; }
   std::vector<std::string> fields_seen() const override { return {}; }
+  void save(SnapshotWriter& out, uint64_t taken) const override {
+    out.text(log_->name);
+    out.u64(begin_ + taken);
+  }
+  void go_to(uint64_t record) { begin_ = next_ = record; }
 
  private:
   std::shared_ptr<LiveLog> log_;
+  size_t begin_ = 0;
   size_t next_ = 0;
 };
 
@@ -65,6 +72,16 @@ class LiveSource : public Source {
     return readers;
   }
   bool bounded() const override { return false; }
+  void save(SnapshotWriter&) const override {}
+  Status restore(SnapshotReader& from) override { return from.status(); }
+  Result<std::unique_ptr<SplitReader>> open_at(SnapshotReader& from) override {
+    const std::string name(from.text());
+    auto split = std::make_unique<LiveSplit>(logs_.at(known_));
+    split->go_to(from.u64());
+    if (logs_[known_++]->name != name) from.refuse("splits in another order");
+    WRACKLINE_TRY(from.status());
+    return split;
+  }
 
  private:
   const LiveLogs& logs_;

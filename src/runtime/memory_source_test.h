@@ -32,6 +32,7 @@ class MemorySplit : public SplitReader {
 
   Result<ReadState> read(Batch& batch, size_t rows_max) override {
     batch.reset(test_fields());
+    begin_ = next_;
     const size_t end = std::min(records_.size(), next_ + rows_max);
     batch.rows = end - next_;
     batch.file = name_;
@@ -54,10 +55,16 @@ class MemorySplit : public SplitReader {
   std::optional<uint64_t> bytes_total() const override { return records_.size(); }
   std::vector<std::string> take_notices() override { return {}; }
   std::vector<std::string> fields_seen() const override { return {}; }
+  void save(SnapshotWriter& out, uint64_t taken) const override {
+    out.text(name_);
+    out.u64(begin_ + taken);
+  }
+  void go_to(uint64_t record) { begin_ = next_ = std::min<size_t>(record, records_.size()); }
 
  private:
   std::string name_;
   std::vector<TestRecord> records_;
+  size_t begin_ = 0;  // of the last batch
   size_t next_ = 0;
 };
 
@@ -75,6 +82,22 @@ class MemorySource : public Source {
     return std::vector<std::unique_ptr<SplitReader>>{};
   }
   bool bounded() const override { return true; }
+  void save(SnapshotWriter& out) const override { out.u64(splits_.size()); }
+  Status restore(SnapshotReader& from) override {
+    if (from.u64() != splits_.size()) from.refuse("another number of splits");
+    return from.status();
+  }
+  Result<std::unique_ptr<SplitReader>> open_at(SnapshotReader& from) override {
+    const std::string name(from.text());
+    const uint64_t record = from.u64();
+    for (size_t i = 0; i < splits_.size(); ++i) {
+      if (name != "p" + std::to_string(i)) continue;
+      auto split = std::make_unique<MemorySplit>(name, splits_[i]);
+      split->go_to(record);
+      return split;
+    }
+    return fail(ErrorCode::kData, "no split of that name");
+  }
 
  private:
   std::vector<std::vector<TestRecord>> splits_;
