@@ -245,10 +245,10 @@ Status change(const LedgerCommand& command, ledger::Filter filter) {
 
 std::string audit_text(const ledger::AuditLine& line) {
   const bool span = line.ended_us != line.began_us;
-  std::string text =
-      format("{:>4}  {}{}  {}  run {}: {} entries ({})\n", line.id, timestamp_text(line.began_us),
-             span ? " to " + timestamp_text(line.ended_us) : "", line.action, line.run,
-             with_thousands(line.entries()), printable(line.chosen, 400));
+  std::string text = format("{:>4}  {}{}  {}  run {}: {} {} ({})\n", line.id, timestamp_text(line.began_us),
+                            span ? " to " + timestamp_text(line.ended_us) : "", line.action, line.run,
+                            with_thousands(line.entries()), line.entries() == 1 ? "entry" : "entries",
+                            printable(line.chosen, 400));
   for (const ledger::AuditLine::Count& count : line.counts) {
     text += format("{:>16}  {:<16} in view {}\n", with_thousands(count.entries), to_string(count.reason),
                    printable(count.view, 80));

@@ -156,6 +156,12 @@ int run(const RunCommand& command) {
                      .c_str(),
                  stderr);
     }
+    if (const auto info = (*engine)->ledger().info(); info && info->retired > 0) {
+      std::fputs(format("ledger: {} more removed by retention (wrackline ledger audit --state {})\n",
+                        with_thousands(info->retired), state)
+                     .c_str(),
+                 stderr);
+    }
   }
   warn_if_nothing_parsed(*result);
   if (ledgered > 0 && state.empty()) {

@@ -8,7 +8,8 @@ import sqlite3
 import subprocess
 import unittest
 
-from wrackline import BINARY, CommandTest, job
+import console_page
+from wrackline import BINARY, ROOT, CommandTest, job
 
 COLUMNS = {"page": "text", "email": "text", "user_id": "bigint", "price": "numeric(10,2)", "at": "timestamptz"}
 KEY = "0123456789abcdef0123456789abcdef"
@@ -187,9 +188,11 @@ class Retention(Ledger):
         document = self.run_job(job(columns=COLUMNS, view={"ledger_max_entries": "5"}))
         self.assertEqual(document["balance"][0]["ledgered"], 20)
         self.assertEqual([entry["offset"] for entry in self.ledger()], [17, 18, 19, 20, 21])
+        self.assert_says(self.run_command("run", "job.sql").err, "5 entries", "15 more removed by retention")
         self.assert_says(self.run_command("ledger", "list", "--state", "job.state").out, "5 entries", "15  more were removed by retention")
-        line, = self.audit()
-        self.assertEqual((line["action"], line["entries"], line["counts"][0]["reason"]), ("retention_entries", 15, "late"))
+        first = self.audit()[0]
+        self.assertEqual((first["action"], first["run"], first["entries"], first["counts"][0]["reason"]), ("retention_entries", 1, 15, "late"))
+        self.assertEqual(sum(line["entries"] for line in self.audit()), 35, "with the five that the first run had left")
 
     def test_values_that_make_no_sense_are_refused(self):
         for option, value in (("ledger_retention", "0 s"), ("ledger_max_entries", "0"), ("ledger_max_bytes", "1 parsec"),
@@ -289,6 +292,11 @@ class Changes(Ledger):
         self.change("waive", "--seq", "1", "--because", "x")
         with sqlite3.connect(self.folder / "job.state" / "ledger.sqlite") as database:
             self.assertEqual(database.execute('SELECT action, because, reason, entries FROM audit_trail').fetchall(), [("waive", "x", "unparseable", 1)])
+
+
+class Page(CommandTest):
+    def test_the_page_is_true(self):
+        self.assertGreater(console_page.check(self, ROOT / "docs/ledger.md"), 10)
 
 
 if __name__ == "__main__":
