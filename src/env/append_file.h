@@ -32,6 +32,10 @@ class AppendFile {
   int descriptor_ = -1;
 };
 
+// Makes the content of a file and its name durable, whoever wrote it: what a killed process left may be in
+// memory only. Errors: kUnavailable.
+Status sync_file(const std::string& path);
+
 // Removes a file; one that is not there is fine. Errors: kUnavailable.
 Status remove_file(const std::string& path);
 

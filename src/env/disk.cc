@@ -68,6 +68,13 @@ class RealDisk : public Disk {
     return replace_file(path, bytes);
   }
 
+  Status sync(const std::string& path) override {
+    Status synced = sync_file(path);
+    if (!synced && !::access(path.c_str(), F_OK)) return synced;
+    if (!synced) synced.error().code = ErrorCode::kNotFound;
+    return synced;
+  }
+
   Result<std::string> read(const std::string& path, size_t size_max) override {
     return read_file(path, size_max);
   }

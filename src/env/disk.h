@@ -40,6 +40,9 @@ class Disk {
   // Gives `path` that content, durably, so that at any moment it holds all of the old content or all of the
   // new. A crash may leave a neighbour whose name ends with ".new".
   virtual Status replace(const std::string& path, std::string_view bytes) = 0;
+  // Makes the content of a file and its name durable, whoever wrote it: what a killed process left may be in
+  // memory only, and must not be built on before. Errors: kNotFound.
+  virtual Status sync(const std::string& path) = 0;
   // The whole of a file. Errors: kNotFound; kOutOfRange if it has more than `size_max` bytes.
   virtual Result<std::string> read(const std::string& path, size_t size_max) = 0;
   // That many bytes from `offset` on. Errors: kNotFound; kData if the file ends before.

@@ -171,6 +171,14 @@ Status DiskSim::replace(const std::string& path, std::string_view bytes) {
   return {};
 }
 
+Status DiskSim::sync(const std::string& path) {
+  if (crashed_) return effect();
+  const auto found = names_.find(path);
+  if (found == names_.end() || found->second.now() == nullptr) return not_found(path);
+  WRACKLINE_TRY(sync_content(*found->second.now(), path));
+  return sync_folder(path);
+}
+
 Result<std::string> DiskSim::looked_up(const std::string& path) {
   if (crashed_) WRACKLINE_TRY(effect());
   const auto found = names_.find(path);

@@ -55,6 +55,7 @@ class DiskSim : public Disk {
 
   Result<std::unique_ptr<GrowingFile>> create(const std::string& path) override;
   Status replace(const std::string& path, std::string_view bytes) override;
+  Status sync(const std::string& path) override;
   Result<std::string> read(const std::string& path, size_t size_max) override;
   Result<std::string> read_range(const std::string& path, uint64_t offset, size_t size) override;
   Result<std::optional<uint64_t>> size_bytes(const std::string& path) override;

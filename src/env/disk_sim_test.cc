@@ -61,6 +61,16 @@ TEST(DiskSim, AKilledProcessLosesNothing) {
   EXPECT_EQ(files_of(disk)[0].second, "durable ") << "what was not durable stays so";
 }
 
+TEST(DiskSim, WhatAnEarlierLifeLeftIsMadeDurable) {
+  DiskSim disk(1);
+  ASSERT_TRUE(write_some(disk).has_value());
+  disk.restart(CrashKind::kProcess);
+  EXPECT_TRUE(disk.sync("d/log").has_value());
+  EXPECT_EQ(disk.sync("d/none").error().code, ErrorCode::kNotFound);
+  disk.restart(CrashKind::kSynced);
+  EXPECT_EQ(files_of(disk)[0].second, "durable not durable");
+}
+
 TEST(DiskSim, ACrashBeforeEachEffectLeavesTheOldOrTheNew) {
   DiskSim whole(1);
   ASSERT_TRUE(write_some(whole).has_value());

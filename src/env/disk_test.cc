@@ -58,6 +58,8 @@ TEST_F(RealDiskTest, WhatIsNotThereIsSaid) {
   EXPECT_EQ(*disk_.size_bytes(path("b")), std::nullopt);
   EXPECT_TRUE(disk_.list(path("none"))->empty());
   EXPECT_TRUE(disk_.remove(path("b")).has_value());
+  EXPECT_TRUE(disk_.sync(path("a")).has_value());
+  EXPECT_EQ(disk_.sync(path("b")).error().code, ErrorCode::kNotFound);
   EXPECT_FALSE(disk_.create(path("none/a")).has_value());
 }
 

@@ -24,7 +24,12 @@ Input::~Input() = default;
 Status Input::open() {
   bounded_ = source_->bounded();
   WRACKLINE_ASSIGN(auto readers, source_->open());
-  if (options_.replay != nullptr) return open_replay(std::move(readers));
+  if (options_.replay != nullptr) {
+    WRACKLINE_ASSIGN(const TickEntry* entry, options_.replay->peek());
+    // Stopped before this source was opened, a run has nothing of it to be followed.
+    if (entry != nullptr || !options_.goes_on_after_replay) return open_replay(std::move(readers));
+    options_.replay = nullptr;
+  }
   Step step;
   step.read_at = clock_.now();
   if (options_.in_arrival_order) {

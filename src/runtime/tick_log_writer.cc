@@ -73,6 +73,8 @@ Result<std::unique_ptr<TickLogWriter>> TickLogWriter::go_on(Options options) {
     if (file.run != run) continue;
     const auto first = static_cast<uint64_t>(file.number);
     if (first < writer->sequence_) {
+      // The attempt before may have been killed when this was in memory only. Others will depend on it now.
+      WRACKLINE_TRY(env::sync_file(file.path));
       writer->segments_.push_back({file.path, first});
     } else {  // nothing of it was whole
       WRACKLINE_TRY(env::remove_file(file.path));
