@@ -19,7 +19,7 @@ size_t skip_spaces(std::string_view text, size_t at) {
 
 // Behind the string that begins at `at`. The text is valid JSON, as everywhere below.
 size_t skip_string(std::string_view text, size_t at) {
-  for (++at; text[at] != '"'; ++at) {
+  for (++at; at < text.size() && text[at] != '"'; ++at) {
     if (text[at] == '\\') ++at;
   }
   return at + 1;
@@ -42,7 +42,7 @@ size_t skip_value(std::string_view text, size_t at) {
     if (c == '{' || c == '[') ++depth;
     if (c == '}' || c == ']') --depth;
     ++at;
-  } while (depth > 0);
+  } while (depth > 0 && at < text.size());
   return at;
 }
 
@@ -126,7 +126,7 @@ std::optional<std::string> FieldRewriter::rewrite_json(std::string_view record, 
   out.reserve(record.size() + 64);
   size_t copied = 0;
   size_t at = skip_spaces(text, skip_spaces(text, 0) + 1);
-  while (text[at] != '}') {
+  while (at < text.size() && text[at] != '}') {
     const size_t key_end = skip_string(text, at);
     const std::optional<size_t> name = name_of(text.substr(at + 1, key_end - at - 2));
     const size_t value_begin = skip_spaces(text, skip_spaces(text, key_end) + 1);  // behind the colon

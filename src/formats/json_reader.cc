@@ -67,7 +67,9 @@ class Walker {
     if (out.token.size() < 2 || out.token.back() != '"') return simdjson::STRING_ERROR;
     out.content = out.token.substr(1, out.token.size() - 2);
     out.escaped = std::memchr(out.content.data(), '\\', out.content.size()) != nullptr;
-    if (!out.escaped) return simdjson::SUCCESS;
+    // The string is taken, not left to be skipped: simdjson takes one that it skips for a key where a colon
+    // follows, in an array, too.
+    if (!out.escaped) return value.get_raw_json_string().error();
     if (const error_code error = value.get_string().get(out.content)) return error;
     return is_utf8(out.content) ? simdjson::SUCCESS : simdjson::STRING_ERROR;  // a lone surrogate
   }

@@ -155,6 +155,27 @@ TEST_F(CareTest, ALargeBacklogLeavesInSteps) {
   EXPECT_EQ(trail().size(), 2U);
 }
 
+TEST_F(CareTest, AViewThatFillsFastComesBackToItsLimit) {
+  const std::unique_ptr<Ledger> ledger = open_run();
+  retain(*ledger, {.entries_max = 100});
+  int64_t offset = 0;
+  for (int tick = 0; tick < 5; ++tick) {
+    for (int64_t i = 0; i < 3000; ++i) add(*ledger, late_entry(offset++));
+    commit(*ledger);
+    EXPECT_EQ(ledger->size(), 100);
+  }
+}
+
+TEST_F(CareTest, TheEndOfARunReachesTheLimit) {
+  const std::unique_ptr<Ledger> ledger = open_run();
+  for (int64_t i = 0; i < 9000; ++i) add(*ledger, late_entry(i));
+  commit(*ledger);
+  retain(*ledger, {.age = seconds(1), .entries_max = 10});
+  ASSERT_TRUE(ledger->finish(RunEnd::kStopped).has_value());
+  EXPECT_EQ(open_reader()->size() + removed_in_trail(), 9000);
+  EXPECT_LE(open_reader()->size(), 10);
+}
+
 TEST_F(CareTest, AReplayDoesNotBringRemovedEntriesBack) {
   {
     const std::unique_ptr<Ledger> ledger = open_run();

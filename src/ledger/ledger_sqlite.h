@@ -95,6 +95,7 @@ class SqliteWriter final : public SqliteReader {
   Status forget_settled();
   Status check_nothing_forgotten();
   Status retain();
+  Status finish_retention();
   Result<bool> was_removed(const Stream& stream, int64_t offset);
   Result<int64_t> now_us();
   Status insert(const Entry& entry);

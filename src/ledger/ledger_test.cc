@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "ledger/edit.h"
 #include "ledger/export.h"
 #include "ledger/ledger_fixture_test.h"
 #include "ledger/ledger_schema.h"
@@ -404,6 +405,19 @@ TEST_F(LedgerTest, AReaderShowsVersion1AndLeavesItAsItIs) {
   EXPECT_EQ(found.at(1).windows.size(), 2U);
   EXPECT_EQ(reader->summary()->size(), 2U);
   EXPECT_EQ(query("SELECT user_version FROM pragma_user_version"), "1\n");
+}
+
+TEST_F(LedgerTest, Version1CanBeAskedAndChanged) {
+  make_version_1(state_);
+  const Edit dry{EditAction::kWaive, {.reason = Reason::kLate}, std::nullopt, "ann", "asked for", true};
+  EXPECT_EQ(edit_entries(state_, dry)->entries, 1);
+  EXPECT_TRUE(open_reader()->audit([](const AuditLine&) { return true; }).has_value());
+  EXPECT_EQ(query("SELECT user_version FROM pragma_user_version"), "1\n");
+  Edit real = dry;
+  real.dry_run = false;
+  EXPECT_EQ(edit_entries(state_, real)->audit, 1);
+  EXPECT_EQ(query("SELECT user_version FROM pragma_user_version"), "2\n");
+  EXPECT_EQ(entries(*open_reader()).at(0).state, "waived");
 }
 
 TEST_F(LedgerTest, AVersion1RunGoesOnInTheNewFormat) {
@@ -897,6 +911,8 @@ TEST_F(LedgerTest, TheDocumentedQueriesAnswer) {
     }
     ASSERT_TRUE(ledger->finish(RunEnd::kFinished).has_value());
   }
+  const Edit waive{EditAction::kWaive, {.seq = 1}, std::nullopt, "ann", "a test", false};
+  ASSERT_TRUE(edit_entries(state_, waive).has_value());
   std::ifstream page(WRACKLINE_SOURCE_DIR "/docs/formats/ledger.md");
   std::stringstream text;
   text << page.rdbuf();

@@ -41,7 +41,7 @@ Result<std::vector<Leaving>> oldest_of(sqlite::Database& database, const Retaine
   WRACKLINE_ASSIGN(sqlite::Statement statement, database.prepare(kOldest));
   statement.bind(1, view.cursor);
   statement.bind_text(2, view.rule.view);
-  statement.bind(3, Retainer::kStepEntries);
+  statement.bind(3, std::max(Retainer::kStepEntries, 2 * view.added));
   std::vector<Leaving> oldest;
   for (;;) {
     WRACKLINE_ASSIGN(const bool row, statement.step());
@@ -131,6 +131,7 @@ Status Retainer::step_view(sqlite::Database& database, View& view, int64_t now_u
   WRACKLINE_ASSIGN(const std::vector<Leaving> oldest, oldest_of(database, view));
   WRACKLINE_ASSIGN(Remover remover, Remover::make(database));
   std::map<std::pair<int64_t, Cause>, AuditCounts> told;
+  view.added = 0;
   view.due_us.reset();
   for (const Leaving& entry : oldest) {
     std::optional<Cause> cause;

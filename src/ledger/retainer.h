@@ -25,6 +25,7 @@ class Retainer {
     Retention rule;
     int64_t entries = 0;
     int64_t bytes = 0;
+    int64_t added = 0;              // entries since the last step
     int64_t cursor = 0;             // no entry of the view has a number up to this one
     std::optional<int64_t> due_us;  // when its oldest entry is too old; nullopt: look
   };
@@ -44,7 +45,8 @@ class Retainer {
   View* find(const std::string& view);
   bool empty() const { return views_.empty(); }
   bool idle(int64_t now_us) const;  // nothing is over a limit or due
-  // Removes at most kStepEntries entries of each view. Requires: a transaction.
+  // Removes at most kStepEntries entries of each view, or twice as many as came since the last step: a view
+  // that is over its limit comes back to it, however fast it fills. Requires: a transaction.
   Result<Removed> step(sqlite::Database& database, int64_t now_us, Replayable replayable);
 
   static constexpr int64_t kStepEntries = 2000;
