@@ -137,10 +137,12 @@ class MergedReader : public ArrivalOrderReader {
     }
     batch.file = file;
     if (next_ < end) batch.places = stored_[items_[next_].stored]->batch.places;
-    for (size_t i = 0; i < fields_.size(); ++i) {
-      // A column that nothing reads was left empty by the parser.
-      if (next_ < end && stored_[items_[next_].stored]->batch.columns[i].size() > 0)
-        batch.columns[i].resize(batch.rows);
+    // A column that nothing reads was left empty by the parser; a batch of rejects has them all empty.
+    const auto row_item = std::find_if(items_.begin() + static_cast<ptrdiff_t>(next_),
+                                       items_.begin() + static_cast<ptrdiff_t>(end),
+                                       [](const Item& item) { return !item.is_reject; });
+    for (size_t i = 0; batch.rows > 0 && i < fields_.size(); ++i) {
+      if (stored_[row_item->stored]->batch.columns[i].size() > 0) batch.columns[i].resize(batch.rows);
     }
     size_t row = 0;
     for (; next_ < end; ++next_) {

@@ -163,6 +163,7 @@ class Input {
   Result<Step> begin_tick(const TickEntry& entry);
   Result<Step> continue_tick();
   Result<Step> go_on_after_replay();
+  Status find_ended_splits();
   Status take_splits(const TickEntry& entry);
   Status apply(const TickEntry& entry);
   Status record_followed();
@@ -192,7 +193,7 @@ class Input {
   int64_t quiet_us_ = 0;
   std::optional<int64_t> quiet_since_us_;
   std::vector<int64_t> spoke_at_quiet_us_;  // per partition
-  bool clock_begins_ = false;               // restored: the moments above are 0 until the first look
+  bool clock_begins_ = false;               // restored: the moments above are as if now were 0
   WallTime merged_at_;                      // in arrival order: stands in for a missing arrival time
 
   // Log and replay.

@@ -196,14 +196,37 @@ Result<Input::Step> Input::go_on_after_replay() {
   options_.replay = nullptr;
   if (consumed_ != nullptr && consumed_->ended) consumed_ = nullptr;
   for (auto& split : splits_) split->has_batch = split.get() == consumed_;
+  WRACKLINE_TRY(find_ended_splits());
   if (bounded_ && consumed_ != nullptr) {
     const int64_t others_us = slowest_us(consumed_);
     const bool another_is_due = others_us != kMicrosMax &&
                                 consumed_->event_us > saturating_add(others_us, options_.alignment.micros());
     if (!another_is_due) current_ = consumed_;
   }
+  if (bounded_) {  // what appeared since the run began is not part of it
+    for (const auto& reader : waiting_) {
+      notices_.push_back(
+          format("source \"{}\": file \"{}\" appeared after the run began and is not part of it",
+                 options_.name, reader->name()));
+    }
+    waiting_.clear();
+  }
   add_splits(std::exchange(waiting_, {}));
   return next();
+}
+
+// Where a column names the partitions the log does not say which splits have ended. That of the last step is
+// asked anyway.
+Status Input::find_ended_splits() {
+  if (!bounded_ || partition_is_split() || merged_ != nullptr) return {};
+  for (auto& split : splits_) {
+    if (split->ended || split.get() == consumed_) continue;
+    WRACKLINE_TRY(refill(*split));
+    if (split->has_records()) continue;
+    split->has_batch = false;
+    split->ended = split->state == ReadState::kEnded;
+  }
+  return {};
 }
 
 // Into the log of another run; a run that goes on in its own log has the entry there.

@@ -85,23 +85,25 @@ void Input::save_split(const Split& split, SnapshotWriter& out) const {
   out.u64(split.rows_wanted);
   out.u8(split.paused ? 1 : 0);
   out.u8(split.found_end_us ? 1 : 0);
-  const int64_t at_end_us = split.found_end_us && !clock_begins_ ? now_us_ - *split.found_end_us : 0;
-  out.i64(split.silent_us + at_end_us);
+  out.i64(now_us_ - split.found_end_us.value_or(now_us_));
+  out.i64(split.silent_us);
 }
 
 // Moments of the monotonic clock mean nothing to another process: what has passed since them is saved.
 void Input::save_time(SnapshotWriter& out) const {
   out.section(kTimeTag);
   out.u8(read_since_look_ ? 1 : 0);
-  out.i64(clock_begins_ ? 0 : now_us_ - looked_us_);
+  out.i64(now_us_ - looked_us_);
   out.u8(quiet_since_us_ ? 1 : 0);
-  out.i64(quiet_us_ + (quiet_since_us_ && !clock_begins_ ? now_us_ - *quiet_since_us_ : 0));
+  out.i64(now_us_ - quiet_since_us_.value_or(now_us_));
+  out.i64(quiet_us_);
   out.u64(spoke_at_quiet_us_.size());
   for (const int64_t us : spoke_at_quiet_us_) out.i64(us);
 }
 
 void Input::save_logged(SnapshotWriter& out) const {
   out.section(kLogTag);
+  out.i64(entry_.wall_us);
   out.u64(logged_splits_);
   out.u64(logged_partitions_);
   save_optional(logged_delay_us_, out);
@@ -192,8 +194,10 @@ Status Input::restore_split(SnapshotReader& from) {
   split.rows_wanted = from.u64();
   split.paused = from.u8() != 0;
   if (from.u8() != 0) split.found_end_us = 0;
+  const int64_t at_end_us = from.i64();
+  if (split.found_end_us) split.found_end_us = -at_end_us;
   split.silent_us = from.i64();
-  if (split.silent_us < 0) from.refuse("a silence that cannot be");
+  if (at_end_us < 0 || split.silent_us < 0) from.refuse("a silence that cannot be");
   return from.status();
 }
 
@@ -203,7 +207,10 @@ Status Input::restore_time(SnapshotReader& from) {
   read_since_look_ = from.u8() != 0;
   looked_us_ = -from.i64();
   if (from.u8() != 0) quiet_since_us_ = 0;
+  const int64_t quiet_for_us = from.i64();
+  if (quiet_since_us_) quiet_since_us_ = -quiet_for_us;
   quiet_us_ = from.i64();
+  if (looked_us_ > 0 || quiet_for_us < 0 || quiet_us_ < 0) from.refuse("a time that cannot be");
   for (size_t left = from.count(sizeof(int64_t)); left > 0; --left) spoke_at_quiet_us_.push_back(from.i64());
   if (spoke_at_quiet_us_.size() > stage_.partition_names().size())
     from.refuse("more partitions than there are");
@@ -212,6 +219,7 @@ Status Input::restore_time(SnapshotReader& from) {
 
 void Input::restore_logged(SnapshotReader& from) {
   from.section(kLogTag);
+  entry_.wall_us = from.i64();
   logged_splits_ = from.u64();
   logged_partitions_ = from.u64();
   if (logged_splits_ > splits_.size() || logged_partitions_ > stage_.partition_names().size())
@@ -251,8 +259,8 @@ void Input::go_on_at(int64_t now_us) {
   looked_us_ += now_us;
   discovered_us_ = now_us;
   for (auto& split : splits_)
-    if (split->found_end_us) split->found_end_us = now_us;
-  if (quiet_since_us_) quiet_since_us_ = now_us;
+    if (split->found_end_us) *split->found_end_us += now_us;
+  if (quiet_since_us_) *quiet_since_us_ += now_us;
 }
 
 }  // namespace wrackline::runtime
