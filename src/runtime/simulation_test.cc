@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -45,6 +46,8 @@ struct WorldOptions {
   Duration slide = seconds(10);  // below `size`: hopping windows
   Duration delay;
   Duration lateness;
+  LatePolicy policy = LatePolicy::kCorrect;
+  size_t threads = 1;  // of an attempt; the next one may have another number
   size_t rows_max = 10;
   size_t segment_bytes = size_t{1} << 20;
   bool in_arrival_order = false;
@@ -333,7 +336,7 @@ class SimJob {
     outputs_.push_back(expr::make_column(4, sum->result_type(), 0));
     operation_.view = "v";
     operation_.source = "s";
-    operation_.router = LateRouter({LatePolicy::kCorrect, options.lateness, std::nullopt});
+    operation_.router = LateRouter({options.policy, options.lateness, std::nullopt});
     operation_.keys = {key_.get()};
     operation_.key_names = {"key"};
     operation_.aggregates = {{count, nullptr, nullptr}, {sum, value_.get(), nullptr}};
@@ -360,9 +363,11 @@ class SimJob {
     plan.input.in_arrival_order = options.in_arrival_order;
     ViewPlan view;
     view.name = "v";
-    view.make = [this](ChangeConsumer& consumer, int64_t generation, bool wants_retractions) {
+    const size_t threads = 1 + static_cast<size_t>(attempt) % options.threads;
+    view.make = [this, threads](ChangeConsumer& consumer, int64_t generation, bool wants_retractions) {
       ViewOptions operation = operation_;
       operation.wants_retractions = wants_retractions;
+      operation.threads = threads;
       return std::make_unique<AlignedAggregate>(operation, windows_, consumer, generation);
     };
     view.sinks.push_back({std::make_unique<SimSink>(world, attempt), SinkMode::kUpsert});
@@ -429,6 +434,8 @@ WorldOptions random_world(uint64_t seed) {
   options.slide = random() % 3 == 0 ? Duration(options.size.micros() / 5 * 2) : options.size;
   options.delay = seconds(static_cast<int64_t>(random() % 6));
   options.lateness = random() % 2 == 0 ? Duration(0) : seconds(static_cast<int64_t>(random() % 40));
+  if (random() % 4 == 0) options.policy = LatePolicy::kLedger;
+  if (random() % 4 == 0) options.threads = 2;
   options.rows_max = 1 + random() % 20;
   options.segment_bytes = random() % 2 == 0 ? 200 : 1 << 20;
   options.in_arrival_order = random() % 3 == 0;
@@ -492,7 +499,10 @@ void play(uint64_t seed, Tally& tally) {
 
 TEST(Simulation, WhateverHappensTheRecountIsRight) {
   Tally tally;
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  // More of them, at night: WRACKLINE_SIMULATION_SEEDS=100000.
+  const char* seeds = std::getenv("WRACKLINE_SIMULATION_SEEDS");
+  const uint64_t last = seeds == nullptr ? 300 : std::strtoull(seeds, nullptr, 10);
+  for (uint64_t seed = 1; seed <= last; ++seed) {
     play(seed, tally);
     ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
   }
