@@ -109,8 +109,10 @@ Status Input::take_splits(const TickEntry& entry) {
       error.code = ErrorCode::kNotFound;
       error.message =
           format("source \"{}\" has no file \"{}\", which the tick log reads", options_.name, name);
-      error.detail = "A replay needs the input as it was.";
-      error.hint = "Put the file back, or run the job anew without --replay.";
+      error.detail = "What the log says is read again, so the input must be as it was.";
+      error.hint = options_.goes_on_after_replay
+                       ? "Put the file back and start again, or begin a new run with --fresh."
+                       : "Put the file back, or run the job anew without --replay.";
       error.where.source = options_.name;
       error.where.file = name;
       return fail(std::move(error));
@@ -301,7 +303,11 @@ std::unexpected<Error> Input::differs(std::string what, const std::string& file,
       format("the input of source \"{}\" is not what the tick log was written from", options_.name);
   error.detail = format("Tick {}: file \"{}\", offset {}: {}.", entry_.tick, file, offset, what);
   error.hint =
-      "A replay needs the files and the source's options as they were; run the job anew without --replay.";
+      options_.goes_on_after_replay
+          ? "A run that goes on needs the files and the source's options as they were; begin a new one with "
+            "--fresh."
+          : "A replay needs the files and the source's options as they were; run the job anew without "
+            "--replay.";
   error.where.source = options_.name;
   error.where.file = file;
   error.where.offset = offset;
