@@ -19,7 +19,7 @@ inline disorder::DriftOptions drift_options(const MonitorOptions& options) {
 
 struct Monitor::Slot {
   static constexpr int64_t kAllUpTo = 65'536;  // records of an interval; beyond, a quantile needs no more
-  static constexpr int64_t kOneOf = 16;
+  static constexpr int64_t kOneOf = 32;
   static constexpr size_t kWaiting = 128;
 
   explicit Slot(const MonitorOptions& options) : watch(drift_options(options)) {}
