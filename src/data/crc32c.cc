@@ -69,7 +69,12 @@ constexpr size_t kLaneBytes = 4096;
 std::array<Table, 4> make_shift() {
   std::array<Table, 4> shift{};
   for (size_t byte = 0; byte < 4; ++byte) {
-    for (uint32_t i = 0; i < 256; ++i) {
+    // It is linear, so single bits tell the rest: a fifth of a millisecond instead of seven.
+    for (uint32_t i = 1; i < 256; ++i) {
+      if (const uint32_t rest = i & (i - 1); rest != 0) {
+        shift[byte][i] = shift[byte][rest] ^ shift[byte][i ^ rest];
+        continue;
+      }
       uint32_t crc = i << (8 * byte);
       for (size_t zero = 0; zero < kLaneBytes; ++zero) crc = (crc >> 8) ^ kTables[0][crc & 0xFF];
       shift[byte][i] = crc;
