@@ -193,7 +193,8 @@ class World {
   uint64_t effects = 0;
   uint64_t crash_at = 0;
   bool crashed = false;
-  bool calm = false;  // faults have stopped
+  bool calm = false;           // faults have stopped
+  int64_t ledger_waiting = 0;  // entries of the attempt that are not committed
   uint64_t hash = 0xcbf29ce484222325U;
   // What happened, so that a test can say that it did.
   int64_t zombies = 0;
@@ -208,6 +209,7 @@ class SimLedger : public ledger::Ledger {
   int64_t run() const override { return 1; }
   Status add(ledger::Entry entry) override {
     waiting_.push_back(std::move(entry));
+    ++world_.ledger_waiting;
     return {};
   }
   Status commit() override {
@@ -216,6 +218,7 @@ class SimLedger : public ledger::Ledger {
     const bool unknown = world_.chance(world_.options.ledger_unknown);
     if (!unknown || world_.random() % 2 == 0) world_.commit_ledger(waiting_);
     waiting_.clear();
+    world_.ledger_waiting = 0;
     if (unknown) return fail(ErrorCode::kUnavailable, "the ledger did not answer");
     return world_.effect("ledger committed");
   }
@@ -254,6 +257,7 @@ class SimSink : public Sink {
     return {};
   }
   Status commit() override {
+    EXPECT_EQ(world_.ledger_waiting, 0) << "what the table shows, an older ledger would not explain";
     if (waiting_.empty()) return {};
     if (Status going = world_.effect("commit"); !going) {
       send_later();
@@ -387,6 +391,7 @@ class SimJob {
 bool attempt(World& world, const SimJob& job) {
   ++world.attempts;
   world.crashed = false;
+  world.ledger_waiting = 0;
   SimLedger ledger(world);
   SourcePlan plan = job.plan(world, world.attempts);
   auto replay = TickLogReader::open(world.folder, 1);
