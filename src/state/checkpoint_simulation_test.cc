@@ -82,11 +82,11 @@ class World {
   };
 
   // An honest disk keeps what it said it would.
-  World(uint64_t seed, bool honest) : disk(seed), random_(seed + 1), honest_(honest) {}
+  World(uint64_t seed, bool honest) : disk(seed), random_(seed + 1), kept_(1 + seed % 2), honest_(honest) {}
 
   // Comes up and checks what is there. False if the machine stopped, or the disk refused.
   bool begin() {
-    auto opened = CheckpointStore::open(disk, {std::string(kDirectory), 1, 2});
+    auto opened = CheckpointStore::open(disk, {std::string(kDirectory), 1, kept_});
     if (!opened) return false;
     store_.emplace(std::move(*opened));
     if (!disk.make_folder(format("{}/cold", kDirectory))) return false;
@@ -105,9 +105,11 @@ class World {
     } else {
       EXPECT_TRUE(!honest_ || newest_saved_ == 0) << "a checkpoint was completed and is gone";
     }
-    // Restored is not durable: a process was killed before it synced the name, and now the machine stops.
+    // Restored is not yet durable: a killed process may not have synced the name.
     if (!honest_) newest_saved_ = state_.number;
-    return store_->sweep("cold").has_value();
+    if (!store_->sweep("cold")) return false;
+    newest_saved_ = state_.number;
+    return true;
   }
 
   void change() {
@@ -175,6 +177,7 @@ class World {
   }
 
   std::mt19937_64 random_;
+  size_t kept_;
   bool honest_;
   std::optional<CheckpointStore> store_;
   State state_;

@@ -123,6 +123,8 @@ Result<std::optional<CheckpointReader>> CheckpointStore::newest_whole(std::vecto
 }
 
 Status CheckpointStore::sweep(std::string_view needed_folder) {
+  // A killed process may have given the name without making it durable. The older ones go only when it is.
+  if (base_ != 0) WRACKLINE_TRY(disk_->sync(manifest_path(options_.directory, options_.run, base_)));
   CheckpointRetention all = retention();
   all.needed_folder = needed_folder;
   WRACKLINE_TRY(retire_checkpoints(*disk_, all));

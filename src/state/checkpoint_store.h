@@ -145,9 +145,10 @@ class CheckpointStore {
   // the run stood in a checkpoint than is given back. Errors: kUnavailable when the folder cannot be read.
   Result<std::optional<CheckpointReader>> newest_whole(std::vector<std::string>& notices);
 
-  // Removes what no checkpoint that could be restored needs: unfinished ones, those of earlier runs, files in
-  // `needed_folder` (a path in the state directory, such as "cold") that no checkpoint of this run names.
-  // Requires: nothing is being written, and newest_whole() has been asked. Errors: kUnavailable.
+  // Makes durable what newest_whole() gave, then removes what no checkpoint that could be restored needs:
+  // unfinished ones, those of earlier runs, files in `needed_folder` (a path in the state directory, such as
+  // "cold") that no checkpoint of this run names. Requires: nothing is being written, and newest_whole() has
+  // been asked. Errors: kUnavailable.
   Status sweep(std::string_view needed_folder);
 
   // The number of the checkpoint to write next; each is given once.
