@@ -193,7 +193,7 @@ class Input {
   int64_t quiet_us_ = 0;
   std::optional<int64_t> quiet_since_us_;
   std::vector<int64_t> spoke_at_quiet_us_;  // per partition
-  bool clock_begins_ = false;               // restored: the moments above are as if now were 0
+  bool clock_begins_ = false;               // restored or replayed: the moments above are as if now were 0
   WallTime merged_at_;                      // in arrival order: stands in for a missing arrival time
 
   // Log and replay.

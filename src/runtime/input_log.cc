@@ -146,7 +146,14 @@ Status Input::apply(const TickEntry& entry) {
     const bool of_split = event.what == TickEvent::What::kPaused || event.what == TickEvent::What::kResumed;
     if (of_split && event.index < splits_.size())
       splits_[event.index]->paused = event.what == TickEvent::What::kPaused;
-    if (event.what == TickEvent::What::kIdle) tracker.set_idle(event.index);
+    if (event.what == TickEvent::What::kIdle) {
+      tracker.set_idle(event.index);
+      for (auto& split : splits_) {
+        if (!partition_is_split() || merged_ != nullptr || split->partition != event.index) continue;
+        split->silent_us = std::max(split->silent_us, options_.idle_timeout.micros());
+        split->found_end_us = 0;
+      }
+    }
     if (event.what == TickEvent::What::kEnded) {
       tracker.set_ended(event.index);
       for (auto& split : splits_)
@@ -196,6 +203,7 @@ Result<Input::Step> Input::next_replayed() {
 // had read ahead, which is read again.
 Result<Input::Step> Input::go_on_after_replay() {
   options_.replay = nullptr;
+  clock_begins_ = true;
   if (consumed_ != nullptr && consumed_->ended) consumed_ = nullptr;
   for (auto& split : splits_) split->has_batch = split.get() == consumed_;
   WRACKLINE_TRY(find_ended_splits());
