@@ -59,6 +59,20 @@ void Column::copy_from(const Column& other) {
   std::copy_n(other.valid_.begin(), size_, valid_.begin());
 }
 
+void Column::copy_rows(size_t at, const Column& from) {
+  WRACKLINE_DCHECK(at + from.size_ <= size_);
+  const size_t width = value_bytes(type_.kind);
+  if (from.size_ > 0) std::memcpy(bytes_.get() + at * width, from.bytes_.get(), from.size_ * width);
+  if (!has_nulls_ && !from.has_nulls_) return;
+  if (!has_nulls_) make_validity();
+  const auto to = valid_.begin() + static_cast<ptrdiff_t>(at);
+  if (from.has_nulls_) {
+    std::copy_n(from.valid_.begin(), from.size_, to);
+  } else {
+    std::fill_n(to, from.size_, uint8_t{1});
+  }
+}
+
 void Column::copy_value(size_t row, const Column& from, size_t from_row) {
   const size_t width = value_bytes(type_.kind);
   std::memcpy(bytes_.get() + row * width, from.bytes_.get() + from_row * width, width);

@@ -103,6 +103,8 @@ class Column {
 
   // Becomes a copy of `other`: type, values and validity. Text values still point where they did.
   void copy_from(const Column& other);
+  // Rows at.. become copies of all rows of a column of the same type. Requires: they exist.
+  void copy_rows(size_t at, const Column& from);
   // Row `row` becomes a copy of row `from_row` of a column of the same type. Requires: both rows exist.
   void copy_value(size_t row, const Column& from, size_t from_row);
 

@@ -88,9 +88,14 @@ AlignedShard::AlignedShard(const ViewOptions& options, const WindowPlan& plan, c
 AlignedShard::~AlignedShard() = default;
 
 std::unique_ptr<AlignedShard::Table> AlignedShard::new_table() {
-  if (spare_.empty()) return std::make_unique<Table>(grouping_);
-  std::unique_ptr<Table> table = std::move(spare_.back());
-  spare_.pop_back();
+  std::unique_ptr<Table> table;
+  if (spare_.empty()) {
+    table = std::make_unique<Table>(grouping_);
+  } else {
+    table = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  table->groups.expect(last_closed_groups_);
   return table;
 }
 
@@ -205,6 +210,7 @@ Status AlignedShard::close(const Window& window, bool make_empty, Publication& o
     out.statistics.windows_closed = 1;
   }
   clear_touched(*table);
+  last_closed_groups_ = table->groups.size();
   out.table = &table->groups;
   windows_[end] = std::move(table);
   return {};
@@ -361,12 +367,18 @@ Status AlignedShard::publish(Table& table, const Window& window, std::span<const
                            : moment == Moment::kCorrection ? RowStatus::kCorrection
                                                            : RowStatus::kEarly;
   WRACKLINE_TRY(project(table, window, order, false, new_rows_, kept_));
+  const bool is_new = moment == Moment::kFirst && !options_.early;
   const bool has_published =
-      std::ranges::any_of(order, [&](uint32_t group) { return table.groups.version(group) != 0; });
+      !is_new && std::ranges::any_of(order, [&](uint32_t group) { return table.groups.version(group) != 0; });
   if (has_published) {
     WRACKLINE_TRY(publish_changes(table, window, order, status, out));
   } else {
     publish_first_versions(table, order, status, out);
+    out.statistics.versions += static_cast<int64_t>(out.changes.rows);
+    if (status == RowStatus::kEarly) out.statistics.early += static_cast<int64_t>(out.changes.rows);
+    if (status == RowStatus::kCorrection)
+      out.statistics.corrections += static_cast<int64_t>(out.changes.rows);
+    return {};
   }
   for (size_t i = 0; i < out.changes.rows; ++i) {
     if (out.changes.ops[i] == RowOp::kRetract) {
@@ -388,9 +400,11 @@ void AlignedShard::publish_first_versions(Table& table, std::span<const uint32_t
                                           Publication& out) {
   std::swap(out.changes, new_rows_);
   out.groups.resize(kept_.size());
-  for (size_t i = 0; i < kept_.size(); ++i) {
-    out.groups[i] = order[kept_[i]];
-    table.groups.version(out.groups[i]) = 1;
+  for (size_t i = 0; i < kept_.size(); ++i) out.groups[i] = order[kept_[i]];
+  if (kept_.size() == table.groups.size()) {  // in the order of memory
+    for (uint32_t group = 0; group < kept_.size(); ++group) table.groups.version(group) = 1;
+  } else {
+    for (const uint32_t group : out.groups) table.groups.version(group) = 1;
   }
   std::ranges::fill(out.changes.ops, RowOp::kInsert);
   std::ranges::fill(out.changes.versions, 1);

@@ -116,6 +116,7 @@ class AlignedShard {
   Projection old_projection_;
   expr::RowErrors errors_;
   std::vector<std::unique_ptr<Table>> spare_;
+  size_t last_closed_groups_ = 0;
   std::vector<uint32_t> order_;
   std::vector<uint32_t> kept_;
   std::vector<uint32_t> old_kept_;

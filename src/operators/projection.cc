@@ -9,11 +9,34 @@
 
 namespace wrackline {
 
+namespace {
+
+constexpr size_t kBlockRows = 512;
+
+// An evaluator keeps the text that it computes until it is used again.
+bool outlives_next_block(const expr::Expr& output) {
+  const bool is_text = output.type.kind == TypeKind::kText || output.type.kind == TypeKind::kJson;
+  return !is_text || output.kind == expr::ExprKind::kColumn;
+}
+
+GroupRows part_of(const GroupRows& rows, size_t begin, size_t count) {
+  GroupRows part = rows;
+  part.key_groups = rows.key_groups.subspan(begin, count);
+  part.state_rows = rows.state_rows.subspan(begin, count);
+  if (rows.windows.size() > 1) part.windows = rows.windows.subspan(begin, count);
+  return part;
+}
+
+}  // namespace
+
 Projection::Projection(const ViewOptions& options, const Grouping& grouping)
     : options_(options), grouping_(grouping) {
   inputs_.resize(2 + options.keys.size() + grouping.count());
   for (const expr::Expr* output : options.outputs) outputs_.emplace_back(*output);
   if (options.having != nullptr) having_.emplace(*options.having);
+  const bool all_outlive = std::ranges::all_of(
+      options.outputs, [](const expr::Expr* output) { return outlives_next_block(*output); });
+  block_rows_ = all_outlive ? kBlockRows : SIZE_MAX;
 }
 
 Status Projection::project(const GroupRows& rows, int64_t generation, ChangeBatch& changes,
@@ -21,40 +44,75 @@ Status Projection::project(const GroupRows& rows, int64_t generation, ChangeBatc
   Arena& arena = arenas_[turn_];
   turn_ = 1 - turn_;
   arena.clear();
-  WRACKLINE_TRY(finish(rows, arena));
-  GroupRows shown = rows;
-  if (having_) {
-    WRACKLINE_TRY(pass_having(rows, kept));
-    if (kept.size() < rows.state_rows.size()) {
-      kept_groups_.clear();
-      kept_states_.clear();
-      kept_windows_.clear();
-      for (const uint32_t i : kept) {
-        kept_groups_.push_back(rows.key_groups[i]);
-        kept_states_.push_back(rows.state_rows[i]);
-        if (rows.windows.size() > 1) kept_windows_.push_back(rows.windows[i]);
-      }
-      shown.key_groups = kept_groups_;
-      shown.state_rows = kept_states_;
-      // A single window stands for every row however many are kept.
-      if (rows.windows.size() > 1) shown.windows = kept_windows_;
-      WRACKLINE_TRY(finish(shown, arena));
-    }
-  } else {
-    kept.resize(rows.state_rows.size());
+  const size_t count = rows.state_rows.size();
+  changes.columns.resize(outputs_.size());
+  kept.clear();
+  size_t written = 0;
+  size_t begin = 0;
+  do {  // once for no rows, too: the columns get their types
+    const size_t block = std::min(block_rows_, count - begin);
+    WRACKLINE_TRY(project_block(rows, begin, block, arena, changes, written, kept));
+    begin += block;
+  } while (begin < count);
+  if (!having_) {
+    kept.resize(count);
     std::iota(kept.begin(), kept.end(), 0U);
   }
-  const size_t count = shown.state_rows.size();
-  changes.rows = count;
-  changes.columns.resize(outputs_.size());
-  changes.ops.resize(count);
-  changes.versions.resize(count);
-  changes.statuses.resize(count);
+  changes.rows = written;
+  for (Column& column : changes.columns) column.resize(written);
+  changes.ops.resize(written);
+  changes.versions.resize(written);
+  changes.statuses.resize(written);
   changes.generation = generation;
+  return {};
+}
+
+Status Projection::project_block(const GroupRows& rows, size_t begin, size_t count, Arena& arena,
+                                 ChangeBatch& changes, size_t& written, std::vector<uint32_t>& kept) {
+  const GroupRows block = part_of(rows, begin, count);
+  block.keys->prefetch(block.key_groups);
+  WRACKLINE_TRY(finish(block, arena));
+  if (!having_) return evaluate(block, rows.state_rows.size(), changes, written);
+  WRACKLINE_TRY(pass_having(block));
+  for (const uint32_t i : passed_) kept.push_back(static_cast<uint32_t>(begin) + i);
+  if (passed_.size() == count) return evaluate(block, rows.state_rows.size(), changes, written);
+  const GroupRows shown = keep_passed(block);
+  WRACKLINE_TRY(finish(shown, arena));
+  return evaluate(shown, rows.state_rows.size(), changes, written);
+}
+
+// The rows of `rows` that passed HAVING.
+GroupRows Projection::keep_passed(const GroupRows& rows) {
+  kept_groups_.clear();
+  kept_states_.clear();
+  kept_windows_.clear();
+  for (const uint32_t i : passed_) {
+    kept_groups_.push_back(rows.key_groups[i]);
+    kept_states_.push_back(rows.state_rows[i]);
+    if (rows.windows.size() > 1) kept_windows_.push_back(rows.windows[i]);
+  }
+  GroupRows shown = rows;
+  shown.key_groups = kept_groups_;
+  shown.state_rows = kept_states_;
+  // A single window stands for every row however many are kept.
+  if (rows.windows.size() > 1) shown.windows = kept_windows_;
+  return shown;
+}
+
+// The SELECT list over inputs_. `all`: how many rows there may be in the end.
+Status Projection::evaluate(const GroupRows& shown, size_t all, ChangeBatch& changes, size_t& written) {
+  const size_t count = shown.state_rows.size();
   errors_.clear();
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    changes.columns[i].copy_from(outputs_[i].evaluate(inputs_, count, errors_));
+    const Column& values = outputs_[i].evaluate(inputs_, count, errors_);
+    Column& column = changes.columns[i];
+    if (written == 0) {
+      column.reset(values.type());
+      column.resize(all);
+    }
+    column.copy_rows(written, values);
   }
+  written += count;
   return errors_.empty() ? Status() : fail_row(shown, "cannot publish a row of view");
 }
 
@@ -89,15 +147,15 @@ Status Projection::finish(const GroupRows& rows, Arena& arena) {
   return {};
 }
 
-Status Projection::pass_having(const GroupRows& rows, std::vector<uint32_t>& kept) {
+Status Projection::pass_having(const GroupRows& rows) {
   errors_.clear();
   const size_t count = rows.state_rows.size();
   const Column& passes = having_->evaluate(inputs_, count, errors_);
   if (!errors_.empty()) return fail_row(rows, "cannot decide HAVING for a row of view");
-  kept.clear();
+  passed_.clear();
   const std::span<const uint8_t> values = passes.values<uint8_t>();
   for (uint32_t i = 0; i < count; ++i) {
-    if (values[i] != 0 && !passes.is_null(i)) kept.push_back(i);
+    if (values[i] != 0 && !passes.is_null(i)) passed_.push_back(i);
   }
   return {};
 }

@@ -22,6 +22,9 @@ struct GroupRows {
 };
 
 // Threads: one projection belongs to one thread at a time.
+// Cost:    works in blocks whose rows fit the first caches, since groups in the order of keys lie anywhere:
+// each
+//          group's row is fetched once, ahead of its use, whatever number of columns is made from it.
 class Projection {
  public:
   // Borrows both.
@@ -35,8 +38,13 @@ class Projection {
                  std::vector<uint32_t>& kept);
 
  private:
+  // The rows [begin, begin + count) of `rows`, behind the `written` rows that `changes` has.
+  Status project_block(const GroupRows& rows, size_t begin, size_t count, Arena& arena, ChangeBatch& changes,
+                       size_t& written, std::vector<uint32_t>& kept);
   Status finish(const GroupRows& rows, Arena& arena);
-  Status pass_having(const GroupRows& rows, std::vector<uint32_t>& kept);
+  Status pass_having(const GroupRows& rows);
+  GroupRows keep_passed(const GroupRows& rows);
+  Status evaluate(const GroupRows& shown, size_t all, ChangeBatch& changes, size_t& written);
   Status fail_row(const GroupRows& rows, std::string_view what) const;
 
   const ViewOptions& options_;
@@ -47,6 +55,8 @@ class Projection {
   expr::RowErrors errors_;
   Arena arenas_[2];
   size_t turn_ = 0;
+  size_t block_rows_;
+  std::vector<uint32_t> passed_;  // of the block
   std::vector<uint32_t> kept_groups_;
   std::vector<uint32_t> kept_states_;
   std::vector<Window> kept_windows_;

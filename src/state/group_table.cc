@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -13,7 +13,9 @@ namespace {
 
 constexpr size_t kLookAhead = 16;  // rows between asking for a cache line and using it
 constexpr size_t kIndexMin = 64;
-constexpr size_t kRadixFrom = 512;  // fewer integers are sorted by comparison
+constexpr size_t kRadixFrom = 512;     // fewer integers are sorted by comparison
+constexpr size_t kRadixBits = 11;      // of a digit: its counts fit the first cache
+constexpr size_t kExpectedShare = 16;  // a table with this part of the groups expected will have them all
 
 size_t key_bytes(KeyShape shape) {
   switch (shape) {
@@ -60,29 +62,39 @@ GroupTable::GroupTable(KeyShape shape, size_t state_bytes)
   WRACKLINE_CHECK(state_bytes % 8 == 0);
 }
 
-uint32_t GroupTable::add_group() {
-  if (size_ == capacity_) {
-    // A quarter more each time: large blocks are moved by the kernel's page tables (mremap), not copied.
-    capacity_ = std::max<size_t>(16, capacity_ + capacity_ / 4);
-    auto* grown = static_cast<std::byte*>(std::realloc(rows_.release(), capacity_ * stride_));
-    if (grown == nullptr) throw std::bad_alloc();
-    rows_.reset(grown);
-  }
-  std::memset(rows_.get() + size_ * stride_, 0, stride_);
+// What to make room for when `groups` no longer fit.
+size_t GroupTable::room_for(size_t groups) const {
+  return groups >= expected_ / kExpectedShare ? std::max(groups, expected_) : groups;
+}
+
+void GroupTable::grow_rows() {
+  // A quarter more each time: large blocks are moved by the kernel's page tables, not copied.
+  const size_t wanted = std::max<size_t>(16, room_for(capacity_ + capacity_ / 4));
+  rows_.grow(wanted * stride_);
+  capacity_ = rows_.size() / stride_;
+}
+
+inline uint32_t GroupTable::add_group() {
+  if (size_ == capacity_) grow_rows();
+  std::byte* const fresh = rows_.data() + size_ * stride_;
+  for (size_t at = 0; at < stride_; at += sizeof(uint64_t)) std::memset(fresh + at, 0, sizeof(uint64_t));
   return static_cast<uint32_t>(size_++);
 }
 
-void GroupTable::place(uint32_t group, uint64_t hash) {
+inline void GroupTable::place(uint32_t group, uint64_t hash) {
+  uint32_t* const slots = index();
   size_t slot = hash & mask_;
-  while (index_[slot] != 0) slot = (slot + 1) & mask_;
-  index_[slot] = group + 1;
+  while (slots[slot] != 0) slot = (slot + 1) & mask_;
+  slots[slot] = (group + 1) | tag(hash);
 }
 
 void GroupTable::reserve_index(size_t groups) {
-  if (groups * 2 <= index_.size()) return;
-  size_t slots = std::max(kIndexMin, index_.size());
-  while (slots < groups * 2) slots *= 2;
-  index_.assign(slots, 0);
+  if (groups * 2 <= slots_) return;
+  const size_t wanted = room_for(groups) * 2;
+  size_t slots = std::max(kIndexMin, slots_);
+  while (slots < wanted) slots *= 2;
+  index_ = TableMemory::zeroed(slots * sizeof(uint32_t));
+  slots_ = slots;
   mask_ = slots - 1;
   for (uint32_t group = 0; group < size_; ++group) {
     if (is_null_key(group)) continue;
@@ -99,34 +111,42 @@ uint32_t GroupTable::null_group() {
   return null_group_;
 }
 
-uint32_t GroupTable::insert_integer(int64_t key, uint64_t hash) {
-  for (size_t slot = hash & mask_;; slot = (slot + 1) & mask_) {
-    const uint32_t entry = index_[slot];
-    if (entry == 0) {
-      reserve_index(size_ + 1);
-      const uint32_t group = add_group();
-      std::memcpy(row(group), &key, sizeof key);
-      place(group, hash);
-      return group;
-    }
-    if (integer_key(entry - 1) == key && !is_null_key(entry - 1)) return entry - 1;
+inline uint32_t GroupTable::insert_integer(int64_t key, uint64_t hash) {
+  const uint32_t* const slots = index();
+  size_t slot = hash & mask_;
+  for (;; slot = (slot + 1) & mask_) {
+    const uint32_t entry = slots[slot];
+    if (entry == 0) break;
+    if (is_tagged(entry, hash) && integer_key(group_in(entry)) == key) return group_in(entry);
   }
+  const uint32_t group = add_group();
+  std::memcpy(row(group), &key, sizeof key);
+  if (size_ * 2 > slots_) {
+    reserve_index(size_);  // places every group
+  } else {
+    index()[slot] = (group + 1) | tag(hash);
+  }
+  return group;
 }
 
-uint32_t GroupTable::insert_bytes(std::string_view key, uint64_t hash) {
-  for (size_t slot = hash & mask_;; slot = (slot + 1) & mask_) {
-    const uint32_t entry = index_[slot];
-    if (entry == 0) {
-      reserve_index(size_ + 1);
-      const uint32_t group = add_group();
-      const std::string_view kept = arena_.copy(key);
-      const BytesKey stored{kept.data(), kept.size()};
-      std::memcpy(row(group), &stored, sizeof stored);
-      place(group, hash);
-      return group;
-    }
-    if (bytes_key(entry - 1) == key) return entry - 1;
+inline uint32_t GroupTable::insert_bytes(std::string_view key, uint64_t hash) {
+  const uint32_t* const slots = index();
+  size_t slot = hash & mask_;
+  for (;; slot = (slot + 1) & mask_) {
+    const uint32_t entry = slots[slot];
+    if (entry == 0) break;
+    if (is_tagged(entry, hash) && bytes_key(group_in(entry)) == key) return group_in(entry);
   }
+  const uint32_t group = add_group();
+  const std::string_view kept = arena_.copy(key);
+  const BytesKey stored{kept.data(), kept.size()};
+  std::memcpy(row(group), &stored, sizeof stored);
+  if (size_ * 2 > slots_) {
+    reserve_index(size_);
+  } else {
+    index()[slot] = (group + 1) | tag(hash);
+  }
+  return group;
 }
 
 void GroupTable::find_or_insert(const EncodedKeys& keys, std::span<uint32_t> groups) {
@@ -145,10 +165,11 @@ void GroupTable::find_or_insert(const EncodedKeys& keys, std::span<uint32_t> gro
     for (size_t i = 0; i < count; ++i) hashes_[i] = hash_bytes(keys.bytes[i]);
   }
   for (size_t i = 0; i < count; ++i) {
-    if (i + kLookAhead < count) __builtin_prefetch(&index_[hashes_[i + kLookAhead] & mask_]);
+    if (i + kLookAhead < count) __builtin_prefetch(&index()[hashes_[i + kLookAhead] & mask_]);
     if (i + kLookAhead / 2 < count) {
-      const uint32_t entry = index_[hashes_[i + kLookAhead / 2] & mask_];
-      if (entry != 0) __builtin_prefetch(row(entry - 1));
+      const uint64_t ahead = hashes_[i + kLookAhead / 2];
+      const uint32_t entry = index()[ahead & mask_];
+      if (entry != 0 && is_tagged(entry, ahead)) __builtin_prefetch(row(group_in(entry)), 1);
     }
     if (!keys.nulls.empty() && keys.nulls[i] != 0) {
       groups[i] = null_group();
@@ -169,18 +190,26 @@ void GroupTable::find(const EncodedKeys& keys, std::span<uint32_t> groups) const
       groups[i] = 0;
     } else if (!keys.nulls.empty() && keys.nulls[i] != 0) {
       if (has_null_group_) groups[i] = null_group_;
-    } else if (!index_.empty()) {
+    } else if (slots_ > 0) {
       const bool integer = shape_ == KeyShape::kInteger;
-      size_t slot = (integer ? hash_integer(keys.integers[i]) : hash_bytes(keys.bytes[i])) & mask_;
-      for (; index_[slot] != 0; slot = (slot + 1) & mask_) {
-        const uint32_t group = index_[slot] - 1;
-        const bool same = integer ? integer_key(group) == keys.integers[i] && !is_null_key(group)
-                                  : bytes_key(group) == keys.bytes[i];
-        if (!same) continue;
+      const uint64_t hash = integer ? hash_integer(keys.integers[i]) : hash_bytes(keys.bytes[i]);
+      for (size_t slot = hash & mask_; index()[slot] != 0; slot = (slot + 1) & mask_) {
+        const uint32_t entry = index()[slot];
+        if (!is_tagged(entry, hash)) continue;
+        const uint32_t group = group_in(entry);
+        if (integer ? integer_key(group) != keys.integers[i] : bytes_key(group) != keys.bytes[i]) continue;
         groups[i] = group;
         break;
       }
     }
+  }
+}
+
+void GroupTable::prefetch(std::span<const uint32_t> groups) const {
+  for (const uint32_t group : groups) {
+    const std::byte* const at = row(group);
+    __builtin_prefetch(at);
+    __builtin_prefetch(at + stride_ - 1);
   }
 }
 
@@ -235,37 +264,76 @@ void GroupTable::sort_groups(std::vector<uint32_t>& groups) const {
     std::sort(groups.begin(), groups.end(),
               [&](uint32_t a, uint32_t b) { return integer_key(a) < integer_key(b); });
   } else {
-    // Least significant byte first; bytes that are the same in every key cost one counting pass and no move.
-    struct Item {
-      uint64_t key;
-      uint32_t group;
-    };
-    // Kept from sort to sort: fresh megabytes would cost more in page faults than the sort itself.
-    thread_local std::vector<Item> items;
-    thread_local std::vector<Item> moved;
-    items.resize(groups.size());
-    moved.resize(groups.size());
-    std::array<std::array<uint32_t, 256>, 8> counts{};
-    for (size_t i = 0; i < groups.size(); ++i) {
-      const uint64_t key = static_cast<uint64_t>(integer_key(groups[i])) ^ (uint64_t{1} << 63);
-      items[i] = {key, groups[i]};
-      for (size_t byte = 0; byte < 8; ++byte) ++counts[byte][key >> (byte * 8) & 0xFF];
-    }
-    for (size_t byte = 0; byte < 8; ++byte) {
-      std::array<uint32_t, 256>& count = counts[byte];
-      if (count[items[0].key >> (byte * 8) & 0xFF] == items.size()) continue;
-      uint32_t sum = 0;
-      for (uint32_t& c : count) sum += std::exchange(c, sum);
-      for (const Item& item : items) moved[count[item.key >> (byte * 8) & 0xFF]++] = item;
-      items.swap(moved);
-    }
-    for (size_t i = 0; i < groups.size(); ++i) groups[i] = items[i].group;
+    sort_integers(groups);
   }
   if (has_null) groups.push_back(null_group_);
 }
 
+namespace {
+
+// Sorts `from` by the low `bits` bits of key_of(item), least significant digit first. `to` is scratch of the
+// same size.
+template <class Item, class KeyOf>
+void sort_by_digits(std::vector<Item>& from, std::vector<Item>& to, size_t bits, KeyOf key_of) {
+  const size_t passes = (bits + kRadixBits - 1) / kRadixBits;
+  const size_t width = passes == 0 ? 0 : (bits + passes - 1) / passes;
+  const uint64_t mask = (uint64_t{1} << width) - 1;
+  std::array<uint32_t, size_t{1} << kRadixBits> counts;
+  for (size_t pass = 0; pass < passes; ++pass) {
+    const size_t shift = pass * width;
+    std::fill_n(counts.begin(), mask + 1, 0U);
+    for (const Item& item : from) ++counts[key_of(item) >> shift & mask];
+    uint32_t sum = 0;
+    for (size_t digit = 0; digit <= mask; ++digit) sum += std::exchange(counts[digit], sum);
+    for (const Item& item : from) to[counts[key_of(item) >> shift & mask]++] = item;
+    from.swap(to);
+  }
+}
+
+}  // namespace
+
+// Keys of a small range are packed with their group into one word. The scratch is kept from sort to sort:
+// fresh megabytes would cost more in page faults than the sort itself.
+void GroupTable::sort_integers(std::vector<uint32_t>& groups) const {
+  constexpr uint64_t kSign = uint64_t{1} << 63;
+  uint64_t least = UINT64_MAX;
+  uint64_t greatest = 0;
+  for (const uint32_t group : groups) {
+    const uint64_t key = static_cast<uint64_t>(integer_key(group)) ^ kSign;
+    least = std::min(least, key);
+    greatest = std::max(greatest, key);
+  }
+  const auto bits = static_cast<size_t>(std::bit_width(greatest - least));
+  if (bits <= 32) {
+    thread_local std::vector<uint64_t> items;
+    thread_local std::vector<uint64_t> moved;
+    items.resize(groups.size());
+    moved.resize(groups.size());
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const uint64_t key = (static_cast<uint64_t>(integer_key(groups[i])) ^ kSign) - least;
+      items[i] = key << 32 | groups[i];
+    }
+    sort_by_digits(items, moved, bits, [](uint64_t item) { return item >> 32; });
+    for (size_t i = 0; i < groups.size(); ++i) groups[i] = static_cast<uint32_t>(items[i]);
+    return;
+  }
+  struct Item {
+    uint64_t key;
+    uint32_t group;
+  };
+  thread_local std::vector<Item> items;
+  thread_local std::vector<Item> moved;
+  items.resize(groups.size());
+  moved.resize(groups.size());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    items[i] = {(static_cast<uint64_t>(integer_key(groups[i])) ^ kSign) - least, groups[i]};
+  }
+  sort_by_digits(items, moved, bits, [](const Item& item) { return item.key; });
+  for (size_t i = 0; i < groups.size(); ++i) groups[i] = items[i].group;
+}
+
 size_t GroupTable::bytes() const {
-  return capacity_ * stride_ + index_.capacity() * sizeof(uint32_t) + arena_.bytes();
+  return rows_.size() + index_.size() + arena_.bytes();
 }
 
 void GroupTable::save(SnapshotWriter& out, const SaveStates& save_states) const {
@@ -315,7 +383,7 @@ bool GroupTable::restore_key(SnapshotReader& in, uint32_t group, bool null) {
 
 void GroupTable::clear() {
   size_ = 0;
-  std::fill(index_.begin(), index_.end(), 0U);
+  if (slots_ > 0) std::memset(index_.data(), 0, slots_ * sizeof(uint32_t));
   has_null_group_ = false;
   arena_.clear();
 }

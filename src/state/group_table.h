@@ -2,7 +2,9 @@
 //
 // Layout of a group's row:  key | version | aggregate states.  The rows are one block without holes, in the
 // order in which groups first appeared, so that a scan is a walk through memory and the block is its own
-// snapshot. The index beside it holds row numbers, four bytes a slot, at most half full.
+// snapshot. The index beside it holds row numbers, four bytes a slot, at most half full; what bits a number
+// leaves free hold bits of the key's hash, so that a slot of another key is passed over without reading a
+// row.
 //
 // Threads: one table belongs to one thread.
 // Cost:    integer keys 8 bytes, other keys 16 and their bytes in the arena; 8 bytes for the version; index
@@ -11,10 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,6 +22,7 @@
 #include "data/column.h"
 #include "data/snapshot.h"
 #include "state/key_codec.h"
+#include "state/table_memory.h"
 
 namespace wrackline::state {
 
@@ -37,11 +38,17 @@ class GroupTable {
   static constexpr uint32_t kNoGroup = UINT32_MAX;
   void find(const EncodedKeys& keys, std::span<uint32_t> groups) const;
 
+  // How many groups there may be in the end, from a table that was like this one. Memory is taken for all of
+  // them at once when a part of them is there, and not before.
+  void expect(size_t groups) { expected_ = groups; }
+
   size_t size() const { return size_; }
   size_t stride() const { return stride_; }
-  std::byte* states() { return rows_.get() + states_at_; }  // of group 0; moves when groups are added
-  const std::byte* states() const { return rows_.get() + states_at_; }
-  std::byte* row(size_t group) { return rows_.get() + group * stride_; }
+  std::byte* states() { return rows_.data() + states_at_; }  // of group 0; moves when groups are added
+  const std::byte* states() const { return rows_.data() + states_at_; }
+  // Asks for the rows of some groups before they are read in that order.
+  void prefetch(std::span<const uint32_t> groups) const;
+  std::byte* row(size_t group) { return rows_.data() + group * stride_; }
   uint32_t& version(size_t group) {
     return *reinterpret_cast<uint32_t*>(row(group) + version_at_);
   }  // 0: unpublished
@@ -93,16 +100,25 @@ class GroupTable {
     const char* data;
     uint64_t size;
   };
-  struct Free {
-    void operator()(std::byte* bytes) const { std::free(bytes); }
-  };
-  const std::byte* row(size_t group) const { return rows_.get() + group * stride_; }
+  const std::byte* row(size_t group) const { return rows_.data() + group * stride_; }
   uint32_t add_group();
+  void grow_rows();
   uint32_t insert_integer(int64_t key, uint64_t hash);
   uint32_t insert_bytes(std::string_view key, uint64_t hash);
   uint32_t null_group();
+  size_t room_for(size_t groups) const;
   void reserve_index(size_t groups);
   void place(uint32_t group, uint64_t hash);
+  uint32_t* index() const { return reinterpret_cast<uint32_t*>(index_.data()); }
+  // The bits of the hash that stand in the slot of a key, above the number.
+  uint32_t tag(uint64_t hash) const {
+    return static_cast<uint32_t>(hash >> 32) & ~static_cast<uint32_t>(mask_);
+  }
+  bool is_tagged(uint32_t entry, uint64_t hash) const {
+    return (entry & ~static_cast<uint32_t>(mask_)) == tag(hash);
+  }
+  uint32_t group_in(uint32_t entry) const { return (entry & static_cast<uint32_t>(mask_)) - 1; }
+  void sort_integers(std::vector<uint32_t>& groups) const;
   bool restore_key(SnapshotReader& in, uint32_t group, bool null);
   Status restore_groups(SnapshotReader& in, const RestoreStates& restore_states);
 
@@ -112,9 +128,11 @@ class GroupTable {
   size_t states_at_;
   size_t size_ = 0;
   size_t capacity_ = 0;
-  std::unique_ptr<std::byte, Free> rows_;
-  std::vector<uint32_t> index_;  // group + 1, 0 is free; a power of two long
-  size_t mask_ = 0;
+  size_t expected_ = 0;
+  TableMemory rows_;
+  TableMemory index_;  // of uint32_t: group + 1 and a tag above it, 0 is free
+  size_t slots_ = 0;   // a power of two
+  size_t mask_ = 0;    // of slot numbers; group + 1 fits it, because the index is half empty
   bool has_null_group_ = false;
   uint32_t null_group_ = 0;
   std::vector<uint64_t> hashes_;  // scratch of find_or_insert

@@ -330,6 +330,14 @@ bool KeyCodec::could_have_made(std::string_view bytes) const {
 void KeyCodec::decode(const GroupTable& table, std::span<const uint32_t> groups, std::span<Column> columns,
                       size_t at, Arena& arena) const {
   WRACKLINE_CHECK(columns.size() == types_.size());
+  if (shape_ == KeyShape::kInteger && types_[0].kind != TypeKind::kBoolean) {
+    const std::span<int64_t> values = columns[0].values<int64_t>().subspan(at);
+    for (size_t i = 0; i < groups.size(); ++i) values[i] = table.integer_key(groups[i]);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (table.is_null_key(groups[i])) columns[0].set_null(at + i);
+    }
+    return;
+  }
   for (size_t i = 0; i < groups.size(); ++i) {
     const uint32_t group = groups[i];
     if (shape_ == KeyShape::kNone) continue;
