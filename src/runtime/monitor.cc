@@ -139,8 +139,13 @@ void Monitor::feed(const RecordTimes& times, size_t begin, size_t end, Duration 
   delay_us_ = delay.micros();
   while (begin < end) {
     const size_t piece_end = std::min(end, begin + kPieceRows);
-    if (!feed_together(times, begin, piece_end)) feed_one_by_one(times, begin, piece_end, names);
-    begin = piece_end;
+    if (feed_together(times, begin, piece_end)) begin = piece_end;
+    // What stands in the way is in one part of it.
+    while (begin < piece_end) {
+      const size_t part_end = std::min(piece_end, begin + kPieceRows / 8);
+      if (!feed_together(times, begin, part_end)) feed_one_by_one(times, begin, part_end, names);
+      begin = part_end;
+    }
   }
 }
 
