@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -94,15 +95,18 @@ def unpin():
 
 
 def run(*command, cwd=None, stdout=subprocess.PIPE, pinned=True):
-    """Runs a program to its end. Returns what it printed, with its processor and wall seconds."""
+    """Runs a program to its end. Returns what it printed, with its processor and wall seconds. What it says on standard error is shown
+    only when it fails: a file takes it, so that a full pipe cannot stop the program."""
     begun = time.perf_counter()
-    process = subprocess.Popen([str(part) for part in command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout, text=True,
-                               preexec_fn=None if pinned else unpin)
-    out = process.stdout.read() if process.stdout else ""
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"bench: exit {process.returncode} of: {' '.join(map(str, command))}\n{out[-2000:]}")
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+        process = subprocess.Popen([str(part) for part in command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout, stderr=said,
+                                   text=True, preexec_fn=None if pinned else unpin)
+        out = process.stdout.read() if process.stdout else ""
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            sys.exit(f"bench: exit {process.returncode} of: {' '.join(map(str, command))}\n{out[-2000:]}{said.read()[-2000:]}")
     return out, usage.ru_utime + usage.ru_stime, time.perf_counter() - begun
 
 
