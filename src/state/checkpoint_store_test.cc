@@ -2,8 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -323,6 +327,54 @@ TEST_F(CheckpointStoreTest, ARunKnowsItsOwnAndRemovesEarlierOnes) {
   EXPECT_TRUE(files().empty());
   save(second, {5, {}, {}});
   EXPECT_EQ(restored(second)->number, 5);
+}
+
+// What the state is when it has that number.
+State state_at(int64_t number) {
+  State state;
+  state.number = number;
+  for (int64_t piece = 0; piece < 5; ++piece) {
+    const int64_t changed = number - (number + piece) % 5;
+    state.pieces[std::to_string(piece)] = {static_cast<uint64_t>(changed + 5),
+                                           std::string(20'000, static_cast<char>('a' + changed % 26))};
+  }
+  return state;
+}
+
+TEST_F(CheckpointStoreTest, AProcessThatIsKilledAtAnyMomentLosesNothingThatItCompleted) {
+  int64_t newest = 0;
+  for (unsigned round = 0; round < 30; ++round) {
+    std::array<int, 2> told{};
+    ASSERT_EQ(pipe(told.data()), 0);
+    const pid_t writer = fork();
+    ASSERT_GE(writer, 0);
+    if (writer == 0) {
+      CheckpointStore store = open();
+      const auto state = restored(store);
+      static_cast<void>(store.sweep("cold"));
+      for (int64_t number = state ? state->number + 1 : 1;; ++number) {
+        save(store, state_at(number));
+        if (write(told[1], &number, sizeof number) != sizeof number) _exit(1);
+      }
+    }
+    close(told[1]);
+    int64_t number = 0;
+    ASSERT_EQ(read(told[0], &number, sizeof number), ssize_t{sizeof number}) << "it has begun";
+    usleep(round * 997 % 20'000);
+    kill(writer, SIGKILL);
+    waitpid(writer, nullptr, 0);
+    do {
+      newest = std::max(newest, number);
+    } while (read(told[0], &number, sizeof number) > 0);
+    close(told[0]);
+    CheckpointStore store = open();
+    const auto state = restored(store);
+    ASSERT_TRUE(state.has_value());
+    EXPECT_TRUE(notices_.empty());
+    EXPECT_GE(state->number, newest);
+    EXPECT_EQ(*state, state_at(state->number));
+  }
+  EXPECT_GT(newest, 30);
 }
 
 TEST_F(CheckpointStoreTest, IsWrittenByAChild) {
