@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view kManifestMagic = "WRKCHECK";
 constexpr std::string_view kPiecesMagic = "WRKPIECE";
-constexpr size_t kHeadBytes = 8 + 4 + 4;
 constexpr size_t kExtentBytes = 8 + 8 + 8 + 4;
 
 template <class T>
@@ -148,16 +147,16 @@ std::string encode_manifest(const CheckpointManifest& manifest) {
 }
 
 Result<CheckpointManifest> decode_manifest(std::string_view bytes) {
-  if (bytes.size() < kHeadBytes) return fail(ErrorCode::kData, "it is cut off");
+  if (bytes.size() < kManifestHeadBytes) return fail(ErrorCode::kData, "it is cut off");
   uint32_t version = 0;
   std::memcpy(&version, bytes.data() + kManifestMagic.size(), sizeof version);
-  if (bytes.substr(0, kHeadBytes) != manifest_head(version))
+  if (bytes.substr(0, kManifestHeadBytes) != manifest_head(version))
     return fail(ErrorCode::kData, "its head is damaged");
   if (version != kCheckpointVersion) {
     return fail(ErrorCode::kUnsupported, format("it has format version {}, and this program reads version {}",
                                                 version, kCheckpointVersion));
   }
-  auto in = SnapshotReader::open(bytes.substr(kHeadBytes));
+  auto in = SnapshotReader::open(bytes.substr(kManifestHeadBytes));
   if (!in) return fail(ErrorCode::kData, format("it is damaged ({})", in.error().detail));
   CheckpointManifest manifest;
   manifest.meta = read_meta(*in);

@@ -3,6 +3,7 @@
 // Used by: checkpoint_store only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -56,6 +57,8 @@ struct CheckpointManifest {
   std::vector<CheckpointPiece> pieces;
   std::vector<std::pair<std::string, uint64_t>> needed;  // paths in the state directory, and their sizes
 };
+
+inline constexpr size_t kManifestHeadBytes = 8 + 4 + 4;  // before the snapshot with the contents
 
 std::string encode_manifest(const CheckpointManifest& manifest);
 // Errors: kData for damage (checksums, extents outside of their files, names twice); kUnsupported for a
