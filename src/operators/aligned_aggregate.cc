@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace wrackline {
 namespace {
@@ -480,6 +481,11 @@ Status AlignedAggregate::publish_early(const TickContext& tick) {
 
 namespace {
 
+// The number of shards stands before the shard's own: the same keys are elsewhere among another number.
+std::string shard_label(size_t shards, size_t shard) {
+  return format("{}.{}", shards, shard);
+}
+
 void save_windows(const std::map<int64_t, Window>& windows, SnapshotWriter& out) {
   out.u64(windows.size());
   for (const auto& [at, window] : windows) {
@@ -527,18 +533,15 @@ Status AlignedAggregate::save(SnapshotWriter& out) const {
   out.i64(watermark_us_);
   out.i64(closed_before_us_);
   out.i64(early_mark_);
-  for (const auto& shard : shards_) shard->save(out);
+  for (size_t i = 0; i < shards_.size(); ++i) shards_[i]->save(out, shard_label(shards_.size(), i));
   return {};
 }
 
 Status AlignedAggregate::restore(SnapshotReader& in) {
   in.section("algn");
   const uint64_t shards = in.u64();
+  if (shards == 0) in.refuse("no part of the keys is there");
   WRACKLINE_TRY(in.status());
-  if (shards != shards_.size()) {
-    return fail(ErrorCode::kInvalid, "the state was saved with another number of threads", {},
-                "Start with the number of threads that the state was saved with.");
-  }
   intake_.balance().restore(in);
   restore_statistics(statistics_, in);
   restore_windows(slices_, in);
@@ -546,8 +549,21 @@ Status AlignedAggregate::restore(SnapshotReader& in) {
   watermark_us_ = in.i64();
   closed_before_us_ = in.i64();
   early_mark_ = in.i64();
-  for (const auto& shard : shards_) WRACKLINE_TRY(shard->restore(in));
+  WRACKLINE_TRY(restore_shards(in, shards));
   return in.status();
+}
+
+Status AlignedAggregate::restore_shards(SnapshotReader& in, uint64_t saved) {
+  if (saved == shards_.size()) {
+    for (size_t i = 0; i < saved; ++i) WRACKLINE_TRY(shards_[i]->restore(in, shard_label(saved, i)));
+    return {};
+  }
+  for (size_t i = 0; i < saved; ++i) {
+    AlignedShard shard(options_, plan_, grouping_, generation_);
+    WRACKLINE_TRY(shard.restore(in, shard_label(saved, i)));
+    shard.share_out(shards_);
+  }
+  return {};
 }
 
 }  // namespace wrackline

@@ -42,7 +42,7 @@ class AlignedAggregate : public ViewOperator {
   Status finish_tick(const TickContext& tick) override;
 
   Status save(SnapshotWriter& out) const override;
-  // The number of shards (ViewOptions::threads) must be the one that was saved.
+  // The number of shards (ViewOptions::threads) may be another than the one that was saved.
   Status restore(SnapshotReader& in) override;
 
   const Balance& balance() const override { return intake_.balance(); }
@@ -51,6 +51,7 @@ class AlignedAggregate : public ViewOperator {
   size_t state_bytes() const override;
 
  private:
+  Status restore_shards(SnapshotReader& in, uint64_t saved);
   // Rows of the piece at hand that go to one place.
   struct Bucket {
     Window window;              // the slice, or the closed window

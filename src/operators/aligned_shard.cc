@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace wrackline {
 namespace {
@@ -73,6 +74,7 @@ struct AlignedShard::Table {
   state::GroupTable groups;
   std::vector<uint32_t> touched;    // since the last publication; mark(group) is the index here + 1
   std::vector<std::byte> old_rows;  // of the touched groups as they were published, when they are needed
+  uint64_t changed_at = 0;          // the shard's count of changes when this table last changed
 };
 
 AlignedShard::AlignedShard(const ViewOptions& options, const WindowPlan& plan, const Grouping& grouping,
@@ -96,7 +98,12 @@ std::unique_ptr<AlignedShard::Table> AlignedShard::new_table() {
     spare_.pop_back();
   }
   table->groups.expect(last_closed_groups_);
+  changed(*table);
   return table;
+}
+
+void AlignedShard::changed(Table& table) {
+  table.changed_at = ++changes_;
 }
 
 void AlignedShard::recycle(std::unique_ptr<Table> table) {
@@ -116,6 +123,7 @@ AlignedShard::Table& AlignedShard::slice_table(int64_t start_us) {
 void AlignedShard::add(const Window& slice, const InputColumns& columns, std::span<const uint32_t> rows) {
   if (rows.empty()) return;
   Table& table = slice_table(slice.start.micros());
+  changed(table);
   if (options_.early) {
     const std::span<const uint32_t> groups = writer_.find(table.groups, columns, rows);
     track(table, groups);
@@ -149,6 +157,7 @@ void AlignedShard::revise(const Window& window, const InputColumns& columns, std
   if (rows.empty()) return;
   std::unique_ptr<Table>& table = windows_[window.end.micros()];
   if (!table) table = new_table();
+  changed(*table);
   const std::span<const uint32_t> groups = writer_.find(table->groups, columns, rows);
   track(*table, groups);
   writer_.update({table->groups.states(), table->groups.stride()}, table->groups.arena(), columns, groups,
@@ -210,6 +219,7 @@ Status AlignedShard::close(const Window& window, bool make_empty, Publication& o
     out.statistics.windows_closed = 1;
   }
   clear_touched(*table);
+  changed(*table);
   last_closed_groups_ = table->groups.size();
   out.table = &table->groups;
   windows_[end] = std::move(table);
@@ -276,7 +286,9 @@ Status AlignedShard::publish_corrections(const Window& window, Publication& out)
   out.table = &table.groups;
   order_ = table.touched;
   table.groups.sort_groups(order_);
-  if (!order_.empty()) WRACKLINE_TRY(publish(table, window, order_, Moment::kCorrection, out));
+  if (order_.empty()) return {};
+  changed(table);
+  WRACKLINE_TRY(publish(table, window, order_, Moment::kCorrection, out));
   clear_touched(table);
   return {};
 }
@@ -298,7 +310,9 @@ Status AlignedShard::publish_early(const Window& window, Publication& out) {
   out.table = &table->groups;
   order_ = table->touched;
   table->groups.sort_groups(order_);
-  if (!order_.empty()) WRACKLINE_TRY(publish(*table, window, order_, Moment::kEarly, out));
+  if (order_.empty()) return {};
+  changed(*table);
+  WRACKLINE_TRY(publish(*table, window, order_, Moment::kEarly, out));
   clear_touched(*table);
   return {};
 }
@@ -339,7 +353,11 @@ void AlignedShard::refresh_early(const Window& window, Table& table) {
 
 void AlignedShard::forget_early_changes() {
   if (plan_.window_is_slice()) return;  // publishing has cleared them
-  for (auto& [start, slice] : slices_) clear_touched(*slice);
+  for (auto& [start, slice] : slices_) {
+    if (slice->touched.empty()) continue;
+    clear_touched(*slice);
+    changed(*slice);
+  }
 }
 
 // ---- Publishing
@@ -482,46 +500,93 @@ size_t AlignedShard::state_bytes() const {
 
 // ---- Snapshots
 
-void AlignedShard::save(SnapshotWriter& out) const {
+void AlignedShard::save(SnapshotWriter& out, std::string_view label) const {
   out.section("shrd");
-  for (const Tables* tables : {&slices_, &windows_, &back_}) save_tables(*tables, out);
-  out.u8(front_ ? 1 : 0);
-  if (front_) save_table(*front_, out);
-  out.i64(front_begin_us_);
-  out.i64(front_end_us_);
+  out.u64(changes_);
+  save_tables(slices_, format("slice/{}", label), out);
+  save_tables(windows_, format("window/{}", label), out);
 }
 
-Status AlignedShard::restore(SnapshotReader& in) {
+Status AlignedShard::restore(SnapshotReader& in, std::string_view label) {
   in.section("shrd");
-  for (Tables* tables : {&slices_, &windows_, &back_}) WRACKLINE_TRY(restore_tables(in, *tables));
-  if (in.u8() != 0) {
-    front_ = new_table();
-    WRACKLINE_TRY(restore_table(in, *front_));
-  }
-  front_begin_us_ = in.i64();
-  front_end_us_ = in.i64();
-  if (!front_ && front_end_us_ != kMicrosMin) in.refuse("a merge of slices is missing");
+  const uint64_t changes = in.u64();
+  WRACKLINE_TRY(restore_tables(in, format("slice/{}", label), slices_));
+  WRACKLINE_TRY(restore_tables(in, format("window/{}", label), windows_));
+  changes_ = changes;
   return in.status();
 }
 
-void AlignedShard::save_tables(const Tables& tables, SnapshotWriter& out) const {
+void AlignedShard::save_tables(const Tables& tables, std::string_view label, SnapshotWriter& out) const {
   out.u64(tables.size());
   for (const auto& [at, table] : tables) {
     out.i64(at);
-    save_table(*table, out);
+    out.u64(table->changed_at);
+    out.piece(format("{}/{}", label, at), table->changed_at,
+              [&](SnapshotWriter& piece) { save_table(*table, piece); });
   }
 }
 
-Status AlignedShard::restore_tables(SnapshotReader& in, Tables& tables) {
+Status AlignedShard::restore_tables(SnapshotReader& in, std::string_view label, Tables& tables) {
   tables.clear();
-  for (size_t left = in.count(sizeof(int64_t)); left > 0; --left) {
-    std::unique_ptr<Table>& table = tables[in.i64()];
+  for (size_t left = in.count(2 * sizeof(int64_t)); left > 0; --left) {
+    const int64_t at = in.i64();
+    const uint64_t changed_at = in.u64();
+    std::unique_ptr<Table>& table = tables[at];
     if (table) in.refuse("two tables have the same time");
     WRACKLINE_TRY(in.status());
     table = new_table();
-    WRACKLINE_TRY(restore_table(in, *table));
+    table->changed_at = changed_at;
+    // What is wrong with the fields is an error of the piece's reader, which hands it on.
+    Status restored;
+    in.piece(format("{}/{}", label, at),
+             [&](SnapshotReader& piece) { restored = restore_table(piece, *table); });
+    WRACKLINE_TRY(std::move(restored));
+    WRACKLINE_TRY(in.status());
   }
   return in.status();
+}
+
+// Every shard has every table, as if it had been there when the window was closed.
+void AlignedShard::share_out(std::span<const std::unique_ptr<AlignedShard>> shards) {
+  state::EncodedKeys keys;
+  std::vector<uint32_t> shard_of;
+  std::vector<std::vector<uint32_t>> groups_of(shards.size());
+  // Before a table is made: its revision must not be one that its name had earlier.
+  for (const auto& shard : shards) shard->changes_ = std::max(shard->changes_, changes_);
+  for (Tables AlignedShard::* tables : {&AlignedShard::slices_, &AlignedShard::windows_}) {
+    for (auto& [at, table] : this->*tables) {
+      table->groups.sorted_groups(order_);
+      table->groups.export_keys(order_, keys);
+      state::assign_shards(grouping_.codec().shape(), keys, shards.size(), shard_of);
+      for (auto& groups : groups_of) groups.clear();
+      for (size_t i = 0; i < order_.size(); ++i) groups_of[shard_of[i]].push_back(order_[i]);
+      for (size_t i = 0; i < shards.size(); ++i) {
+        std::unique_ptr<Table>& to = ((*shards[i]).*tables)[at];
+        if (!to) to = shards[i]->new_table();
+        shards[i]->receive(*to, *table, groups_of[i]);
+      }
+    }
+  }
+}
+
+// States are merged into empty ones rather than copied, because a state may point into its table's memory.
+void AlignedShard::receive(Table& to, Table& from, std::span<const uint32_t> groups) {
+  const std::span<const uint32_t> placed = writer_.merge(to.groups, from.groups, groups);
+  const size_t stride = to.groups.stride();
+  const size_t states_at = stride - grouping_.state_bytes();
+  for (size_t i = 0; i < groups.size(); ++i) {
+    to.groups.version(placed[i]) = from.groups.version(groups[i]);
+    const uint32_t mark = from.groups.mark(groups[i]);
+    if (mark == 0) continue;
+    to.touched.push_back(placed[i]);
+    to.groups.mark(placed[i]) = static_cast<uint32_t>(to.touched.size());
+    if (from.old_rows.empty()) continue;
+    const size_t at = to.old_rows.size();
+    to.old_rows.resize(at + stride);
+    std::memcpy(to.old_rows.data() + at, to.groups.row(placed[i]), states_at);
+    grouping_.merge(to.old_rows.data() + at + states_at,
+                    from.old_rows.data() + (mark - 1) * stride + states_at, to.groups.arena());
+  }
 }
 
 void AlignedShard::save_table(const Table& table, SnapshotWriter& out) const {

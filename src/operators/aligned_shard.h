@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,9 +64,14 @@ class AlignedShard {
   void release_slice(int64_t start_us);
   void release_window(int64_t end_us);
   size_t state_bytes() const;
-  // Between two ticks. The running merges are saved as they are. Errors of restore(): kData.
-  void save(SnapshotWriter& out) const;
-  Status restore(SnapshotReader& in);
+  // Between two ticks. Each table is a piece of the snapshot, which is written again only if it has changed;
+  // `label` makes the names of this shard's pieces its own. The running merges are not saved: the next window
+  // to close is merged from its slices anew. Errors of restore(): kData.
+  void save(SnapshotWriter& out, std::string_view label) const;
+  Status restore(SnapshotReader& in, std::string_view label);
+  // Gives every group, with its version and what it has yet to publish, to the one of `shards` that its key
+  // belongs to. Requires: this shard and those have closed the same windows.
+  void share_out(std::span<const std::unique_ptr<AlignedShard>> shards);
 
  private:
   struct Table;
@@ -72,6 +79,7 @@ class AlignedShard {
   enum class Moment : uint8_t { kFirst, kCorrection, kEarly };
 
   std::unique_ptr<Table> new_table();
+  void changed(Table& table);
   void recycle(std::unique_ptr<Table> table);
   Table& slice_table(int64_t start_us);
   void add_folded(int64_t slice_start_us, const InputColumns& columns, std::span<const uint32_t> rows);
@@ -93,8 +101,9 @@ class AlignedShard {
   void save_table(const Table& table, SnapshotWriter& out) const;
   Status restore_table(SnapshotReader& in, Table& table) const;
   Status restore_old_rows(SnapshotReader& in, Table& table) const;
-  void save_tables(const Tables& tables, SnapshotWriter& out) const;
-  Status restore_tables(SnapshotReader& in, Tables& tables);
+  void save_tables(const Tables& tables, std::string_view label, SnapshotWriter& out) const;
+  Status restore_tables(SnapshotReader& in, std::string_view label, Tables& tables);
+  void receive(Table& to, Table& from, std::span<const uint32_t> groups);
   bool needs_old_rows() const { return options_.wants_retractions || options_.having != nullptr; }
 
   const ViewOptions& options_;
@@ -103,8 +112,11 @@ class AlignedShard {
   int64_t generation_;
 
   // State that a checkpoint holds.
-  std::map<int64_t, std::unique_ptr<Table>> slices_;   // by start: not in every window that holds them yet
-  std::map<int64_t, std::unique_ptr<Table>> windows_;  // by end: closed and revisable, or published early
+  Tables slices_;         // by start: not in every window that holds them yet
+  Tables windows_;        // by end: closed and revisable, or published early
+  uint64_t changes_ = 0;  // of tables, ever: the revisions of pieces
+
+  // Merges of slices, made anew after a restore.
   std::unique_ptr<Table> front_;
   std::map<int64_t, std::unique_ptr<Table>> back_;  // by the start of their first slice
   int64_t front_begin_us_ = kMicrosMin;
