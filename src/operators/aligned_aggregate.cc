@@ -481,9 +481,10 @@ Status AlignedAggregate::publish_early(const TickContext& tick) {
 
 namespace {
 
-// The number of shards stands before the shard's own: the same keys are elsewhere among another number.
-std::string shard_label(size_t shards, size_t shard) {
-  return format("{}.{}", shards, shard);
+// The view's name, because several views may share a scope. The number of shards, because among another
+// number the same keys are elsewhere.
+std::string shard_label(std::string_view view, size_t shards, size_t shard) {
+  return format("{}/{}.{}", view, shards, shard);
 }
 
 void save_windows(const std::map<int64_t, Window>& windows, SnapshotWriter& out) {
@@ -533,7 +534,8 @@ Status AlignedAggregate::save(SnapshotWriter& out) const {
   out.i64(watermark_us_);
   out.i64(closed_before_us_);
   out.i64(early_mark_);
-  for (size_t i = 0; i < shards_.size(); ++i) shards_[i]->save(out, shard_label(shards_.size(), i));
+  for (size_t i = 0; i < shards_.size(); ++i)
+    shards_[i]->save(out, shard_label(options_.view, shards_.size(), i));
   return {};
 }
 
@@ -555,12 +557,13 @@ Status AlignedAggregate::restore(SnapshotReader& in) {
 
 Status AlignedAggregate::restore_shards(SnapshotReader& in, uint64_t saved) {
   if (saved == shards_.size()) {
-    for (size_t i = 0; i < saved; ++i) WRACKLINE_TRY(shards_[i]->restore(in, shard_label(saved, i)));
+    for (size_t i = 0; i < saved; ++i)
+      WRACKLINE_TRY(shards_[i]->restore(in, shard_label(options_.view, saved, i)));
     return {};
   }
   for (size_t i = 0; i < saved; ++i) {
     AlignedShard shard(options_, plan_, grouping_, generation_);
-    WRACKLINE_TRY(shard.restore(in, shard_label(saved, i)));
+    WRACKLINE_TRY(shard.restore(in, shard_label(options_.view, saved, i)));
     shard.share_out(shards_);
   }
   return {};
