@@ -29,8 +29,11 @@ void add_run(CLI::App& app, RunCommand& command, Chosen& chosen) {
   sub->add_option("--replay", command.replay,
                   "follow the tick log in this state directory: the same ticks, so the same results");
   sub->add_flag("--resume", command.resume,
-                "follow the state directory's own last log, then go on behind its end")
+                "go on with a run that was stopped or killed: from its newest checkpoint, along its tick log")
       ->excludes("--replay");
+  sub->add_option("--checkpoint-interval", command.checkpoint_interval,
+                  "how often the state is saved, where there is a state directory; off saves none")
+      ->capture_default_str();
   sub->add_flag("--follow", command.follow, "go on reading files that grow, until interrupted");
   sub->add_option("--at-end", command.at_end, "what the end of bounded input does to open windows")
       ->check(CLI::IsMember({"flush", "hold"}))
@@ -59,8 +62,10 @@ void add_run(CLI::App& app, RunCommand& command, Chosen& chosen) {
   sub->footer(
       "Examples:\n"
       "  wrackline run clicks.sql\n"
-      "  wrackline run clicks.sql --follow --metrics clicks.prom --alarm-command 'mail -s late ops@example.org'\n"
+      "  wrackline run clicks.sql --follow --metrics clicks.prom --alarm-command 'mail -s late "
+      "ops@example.org'\n"
       "  wrackline run clicks.sql --set clicks.path=today.jsonl --state /var/lib/clicks\n"
+      "  wrackline run clicks.sql --follow --resume\n"
       "  wrackline run clicks.sql --replay /var/lib/clicks --state again.state\n"
       "  zcat clicks.jsonl.gz | wrackline run from_stdin.sql | jq 'select(._status == \"correction\")'");
   sub->callback([&] { chosen = [&] { return run(command); }; });
@@ -228,7 +233,8 @@ void add_ledger(CLI::App& app, LedgerCommand& command, Chosen& chosen) {
   };
   add_change("waive", "Mark open entries as left out on purpose");
   add_change("purge", "Remove what entries say: payload, key and detail")
-      ->add_flag("--entries", command.entries, "remove the whole entries; their number stays in the audit trail");
+      ->add_flag("--entries", command.entries,
+                 "remove the whole entries; their number stays in the audit trail");
   CLI::App* audit = sub->add_subcommand("audit", "Who changed or removed entries, when and why");
   audit->add_option("--state", command.state, "state directory of the run")->required();
   audit->add_flag("--json", command.json, "one JSON array");

@@ -62,6 +62,16 @@ Result<std::optional<runtime::MonitorOptions>> monitor_options(const RunCommand&
   return options;
 }
 
+// nullopt: off.
+Result<std::optional<Duration>> checkpoint_interval(const RunCommand& command) {
+  if (command.checkpoint_interval == "off") return std::nullopt;
+  WRACKLINE_ASSIGN(const Duration interval,
+                   span_argument("checkpoint-interval", command.checkpoint_interval));
+  if (interval < millis(1) || interval.micros() > kDayUs)
+    return fail(ErrorCode::kUsage, "--checkpoint-interval must be between 1 ms and 1 day");
+  return interval;
+}
+
 }  // namespace
 
 int run(const RunCommand& command) {
@@ -76,6 +86,9 @@ int run(const RunCommand& command) {
     options.state_directory = command.state.empty() ? engine::default_state_directory(*job) : command.state;
   options.replay_directory = command.replay;
   options.resume = command.resume;
+  auto checkpoints = checkpoint_interval(command);
+  if (!checkpoints) return report(checkpoints.error());
+  options.checkpoint_interval = *checkpoints;
   if (command.resume && !keep) {
     return report({.code = ErrorCode::kUsage,
                    .message = "--resume needs a state directory",

@@ -26,6 +26,7 @@ struct RunCommand {
   bool follow = false;
   std::string replay;  // state directory whose tick log is followed; "" none
   bool resume = false;
+  std::string checkpoint_interval = "10 s";
   std::string at_end = "flush";  // flush | hold
   std::string format;            // of rows on standard output
   uint64_t tick_rows = 4096;

@@ -151,7 +151,7 @@ Error cannot_go_on(const FilePosition& position, ErrorCode code, std::string mes
   Error error{code, std::move(message), {}, {}, {}};
   error.detail = detail.empty() ? described(position) : format("{} {}", detail, described(position));
   error.hint =
-      "Put the file back as it was and start again, or begin a new run with --fresh: it reads everything "
+      "Put the file back as it was and start again, or begin a new run without --resume: it reads everything "
       "from the first record.";
   error.where.file = position.name;
   error.where.offset = position.next_offset();

@@ -297,7 +297,7 @@ TEST_F(FilePositionTest, WhatChangedIsRefused) {
     EXPECT_FALSE(reading.restore(state));
     EXPECT_EQ(reading.error().where.file, "a.jsonl");
     EXPECT_EQ(reading.error().where.offset, 50);
-    EXPECT_THAT(reading.error().hint, HasSubstr("--fresh"));
+    EXPECT_THAT(reading.error().hint, HasSubstr("--resume"));
     return reading.error().message;
   };
   EXPECT_THAT(refused([&] { fs::remove(path("a.jsonl")); }), HasSubstr("\"a.jsonl\" is gone"));
@@ -369,7 +369,7 @@ TEST_F(FilePositionTest, APipeCannotBeGoneOnWith) {
   EXPECT_FALSE(reading.restore());
   EXPECT_EQ(reading.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(reading.error().message, HasSubstr("cannot be read a second time"));
-  EXPECT_THAT(reading.error().hint, HasSubstr("--fresh"));
+  EXPECT_THAT(reading.error().hint, HasSubstr("--resume"));
   ::close(keep);
 }
 

@@ -258,7 +258,7 @@ Status FileReader::restore(SnapshotReader& from, const std::vector<std::string>&
               name() == "-" ? std::string("standard input cannot be read a second time")
                             : format("\"{}\" is a pipe or device and cannot be read a second time", name()),
               "The run was cut short in the middle of it, and what it had read is gone from it.",
-              "Begin a new run with --fresh, or save the stream to a file and name that: a file can be gone "
+              "Begin a new run without --resume, or save the stream to a file and name that: a file can be gone "
               "on with.",
               {}};
   error.where.file = name();

@@ -285,7 +285,7 @@ class FileSource final : public Source {
                   format("the checkpoint is of files that were {}",
                          !same_follow ? (options_.follow ? "not followed" : "followed")
                                       : "read in another way (files = 'parallel' or 'sequence')"),
-                  {}, "Start the job as it was, or begin a new run with --fresh.");
+                  {}, "Start the job as it was, or begin a new run without --resume.");
     }
     restored_ = true;
     if (reads_standard_input()) return {};
@@ -326,7 +326,7 @@ class FileSource final : public Source {
         if (!known_.insert(name).second) continue;
         own_notices_.push_back(
             format("file \"{}\" appeared after the run began and is not part of it; a new run reads it "
-                   "(--fresh)",
+                   "(without --resume)",
                    name));
       }
     }

@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -16,11 +18,13 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "connectors/sink_rows.h"
+#include "data/crc32c.h"
 
 namespace wrackline::connectors {
 namespace {
 
 constexpr size_t kHeldBytes = size_t{1} << 20;
+constexpr int64_t kTailBytes = 4096;
 
 class Descriptor {
  public:
@@ -90,7 +94,7 @@ Error in_use(const std::string& path) {
 
 // Opens and locks the file that will get the rows, empty. A file that was renamed away between opening and
 // locking it is not ours: look again.
-Result<Descriptor> open_staging(const std::string& staging, const std::string& path) {
+Result<Descriptor> open_staging(const std::string& staging, const std::string& path, bool keep) {
   for (;;) {
     Descriptor file(::open(staging.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (!file) return fail(cannot_write(staging, errno));
@@ -100,7 +104,7 @@ Result<Descriptor> open_staging(const std::string& staging, const std::string& p
     if (fstat(file.get(), &ours) != 0) return fail(cannot_write(staging, errno));
     if (stat(staging.c_str(), &named) != 0 || ours.st_ino != named.st_ino || ours.st_dev != named.st_dev)
       continue;
-    if (ftruncate(file.get(), 0) != 0) return fail(cannot_write(staging, errno));
+    if (!keep && ftruncate(file.get(), 0) != 0) return fail(cannot_write(staging, errno));
     return file;
   }
 }
@@ -115,7 +119,10 @@ class FileSink final : public Sink {
   }
 
   SinkCapabilities capabilities() const override;
-  Status open(const std::vector<OutputColumn>& columns, std::string_view view, int64_t generation) override;
+  Status open(const std::vector<OutputColumn>& columns, std::string_view view,
+              const SinkStart& start) override;
+  void save(SnapshotWriter& out) const override;
+  void restore(SnapshotReader& from) override;
   Status write(const ChangeBatch& changes) override;
   Status commit() override;
   Status close(bool finished) override;
@@ -123,14 +130,23 @@ class FileSink final : public Sink {
  private:
   Status open_target();
   Status open_direct();
+  Status open_to_go_on();
   Status send();
+  Status compare_held();
+  uint32_t tail_crc(int64_t end) const;
+  std::unexpected<Error> changed(std::string what) const;
   Status take_place();  // renames the staging file onto the path
   Error write_failure(int error) const;
+  int64_t kept_bytes() const { return std::max(committed_bytes_, standing_bytes_); }
 
   FileSinkOptions options_;
   bool csv_;
   std::unique_ptr<formats::RowWriter> writer_;
-  int64_t generation_ = 0;
+  int64_t run_ = 0;
+  std::optional<int64_t> resume_at_;  // bytes that the checkpoint knows
+  bool resume_in_place_ = false;      // of a live file: it has its name already
+  uint32_t resume_crc_ = 0;           // of the bytes before
+  int64_t standing_bytes_ = 0;        // that were there when we came: what is written up to there must equal
   Target target_ = Target::kWhole;
   std::string path_;     // resolved
   std::string staging_;  // path_.partial
@@ -158,13 +174,100 @@ SinkCapabilities FileSink::capabilities() const {
 }
 
 Status FileSink::open(const std::vector<OutputColumn>& columns, std::string_view /*view*/,
-                      int64_t generation) {
+                      const SinkStart& start) {
   WRACKLINE_CHECK(writer_ == nullptr, "open twice");
-  generation_ = generation;
-  WRACKLINE_TRY(open_target());
+  run_ = start.run;
+  WRACKLINE_TRY(resume_at_ ? open_to_go_on() : open_target());
   const std::vector<formats::RowColumn> plain = row_columns(columns);
   writer_ = csv_ ? formats::make_csv_writer(plain) : formats::make_jsonl_writer(plain);
   writer_->begin(held_);
+  if (sent_bytes_ > 0) held_.clear();  // the header stands there
+  return {};
+}
+
+void FileSink::save(SnapshotWriter& out) const {
+  out.section("file");
+  out.i64(target_ == Target::kDirect ? 0 : committed_bytes_);
+  out.u8(writing_ == path_ ? 1 : 0);
+  out.u32(target_ == Target::kDirect ? 0 : tail_crc(committed_bytes_));
+}
+
+void FileSink::restore(SnapshotReader& from) {
+  from.section("file");
+  const int64_t bytes = from.i64();
+  resume_in_place_ = from.u8() != 0;
+  resume_crc_ = from.u32();
+  if (bytes < 0) from.refuse("a file has a negative size");
+  if (bytes > 0) resume_at_ = bytes;
+}
+
+// The file as the attempt before left it, behind the bytes of the checkpoint.
+Status FileSink::open_to_go_on() {
+  path_ = resolved(options_.path);
+  staging_ = path_ + ".partial";
+  target_ = options_.live ? Target::kLive : Target::kWhole;
+  const bool in_place = target_ == Target::kLive && resume_in_place_;
+  writing_ = in_place ? path_ : staging_;
+  struct stat found{};
+  // An attempt may have been cut short just after it had given the file its name.
+  if (!in_place && stat(staging_.c_str(), &found) != 0 && stat(path_.c_str(), &found) == 0) {
+    std::error_code copied;
+    if (target_ == Target::kLive) {
+      writing_ = path_;
+    } else if (!std::filesystem::copy_file(path_, staging_, copied)) {
+      return fail(system_error(format("cannot copy \"{}\" to \"{}\"", path_, staging_), copied.value()));
+    }
+  }
+  WRACKLINE_ASSIGN(file_, open_staging(writing_, options_.path, true));
+  if (fstat(file_.get(), &found) != 0) return fail(cannot_write(writing_, errno));
+  standing_bytes_ = found.st_size;
+  sent_bytes_ = committed_bytes_ = *resume_at_;
+  if (standing_bytes_ < sent_bytes_) {
+    return changed(format("it has {} bytes, and the run had written {}", with_thousands(standing_bytes_),
+                          with_thousands(sent_bytes_)));
+  }
+  if (tail_crc(sent_bytes_) != resume_crc_)
+    return changed(format("it holds other bytes before byte {}", with_thousands(sent_bytes_)));
+  if (writing_ == staging_) {  // nobody reads it, so it may hold rows that were never committed
+    if (ftruncate(file_.get(), sent_bytes_) != 0) return fail(cannot_write(writing_, errno));
+    standing_bytes_ = sent_bytes_;
+  }
+  if (lseek(file_.get(), sent_bytes_, SEEK_SET) < 0) return fail(cannot_write(writing_, errno));
+  return {};
+}
+
+// Of the last few thousand bytes before `end`.
+uint32_t FileSink::tail_crc(int64_t end) const {
+  std::string tail(static_cast<size_t>(std::min<int64_t>(end, kTailBytes)), '\0');
+  const ssize_t got = pread(file_.get(), tail.data(), tail.size(), end - static_cast<int64_t>(tail.size()));
+  return crc32c(std::string_view(tail).substr(0, got < 0 ? 0 : static_cast<size_t>(got)));
+}
+
+std::unexpected<Error> FileSink::changed(std::string what) const {
+  return fail(ErrorCode::kData, format("file \"{}\" is not what the run had written", writing_),
+              format("After the run was cut short it was changed: {}.", what),
+              "Put the file back, or begin a new run without --resume.");
+}
+
+// Takes from held_ what stands in the file already.
+Status FileSink::compare_held() {
+  const auto due =
+      static_cast<size_t>(std::min(static_cast<int64_t>(held_.size()), standing_bytes_ - sent_bytes_));
+  std::string standing(due, '\0');
+  for (size_t done = 0; done < due;) {
+    const ssize_t got = pread(file_.get(), standing.data() + done, due - done,
+                              static_cast<off_t>(sent_bytes_ + static_cast<int64_t>(done)));
+    if (got <= 0) return fail(cannot_write(writing_, got < 0 ? errno : EIO));
+    done += static_cast<size_t>(got);
+  }
+  if (!std::string_view(held_).starts_with(standing)) {
+    failed_ = true;
+    return changed(
+        format("behind byte {} it has other rows than the run gives again", with_thousands(sent_bytes_)));
+  }
+  sent_bytes_ += static_cast<int64_t>(due);
+  held_.erase(0, due);
+  if (lseek(file_.get(), sent_bytes_, SEEK_SET) < 0) return fail(cannot_write(writing_, errno));
   return {};
 }
 
@@ -179,7 +282,7 @@ Status FileSink::open_target() {
   if (exists && !S_ISREG(found.st_mode)) return open_direct();
   target_ = options_.live ? Target::kLive : Target::kWhole;
   staging_ = path_ + ".partial";
-  WRACKLINE_ASSIGN(file_, open_staging(staging_, options_.path));
+  WRACKLINE_ASSIGN(file_, open_staging(staging_, options_.path, false));
   writing_ = staging_;
   if (!exists) return {};
   guard_ = Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
@@ -202,7 +305,7 @@ Status FileSink::open_direct() {
 
 Status FileSink::write(const ChangeBatch& changes) {
   WRACKLINE_CHECK(writer_ != nullptr && file_, "write to a sink that is not open");
-  WRACKLINE_CHECK(changes.generation == generation_, format("generation {}", changes.generation));
+  WRACKLINE_CHECK(changes.generation == run_, format("generation {}", changes.generation));
   has_rows_ = has_rows_ || changes.rows > 0;
   writer_->append(held_, rows_of(changes));
   // Nobody reads the staging file, so it may run ahead of the commit; a live one may not.
@@ -220,14 +323,15 @@ Status FileSink::commit() {
 }
 
 Status FileSink::send() {
+  if (sent_bytes_ < standing_bytes_) WRACKLINE_TRY(compare_held());
   const Written written = write_all(file_.get(), held_);
   held_.clear();
   sent_bytes_ += static_cast<int64_t>(written.bytes);
   if (written.error == 0) return {};
   failed_ = true;
-  if (target_ != Target::kDirect && ftruncate(file_.get(), committed_bytes_) == 0) {
-    static_cast<void>(lseek(file_.get(), committed_bytes_, SEEK_SET));
-    sent_bytes_ = committed_bytes_;
+  if (target_ != Target::kDirect && ftruncate(file_.get(), kept_bytes()) == 0) {
+    static_cast<void>(lseek(file_.get(), kept_bytes(), SEEK_SET));
+    sent_bytes_ = kept_bytes();
   }
   return fail(write_failure(written.error));
 }
@@ -260,8 +364,12 @@ Status FileSink::close(bool finished) {
   if (finished) {
     status = send();
     if (status) committed_bytes_ = sent_bytes_;
+    if (status && sent_bytes_ < standing_bytes_) {
+      status = changed(format("it has {} bytes, and the run ends at byte {}", with_thousands(standing_bytes_),
+                              with_thousands(sent_bytes_)));
+    }
   } else if (target_ != Target::kDirect && sent_bytes_ > committed_bytes_) {
-    static_cast<void>(ftruncate(file_.get(), committed_bytes_));  // rows of a tick that never committed
+    static_cast<void>(ftruncate(file_.get(), kept_bytes()));  // rows of a tick that never committed
   }
   if (status && finished && target_ != Target::kDirect) {
     if (writing_ == staging_) {

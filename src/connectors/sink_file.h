@@ -9,6 +9,11 @@
 // half-way is taken back. A reader that looks while a tick is being written may see its beginning: file
 // systems do not make a write of many pages visible at once.
 //
+// A run that is resumed from a checkpoint goes on in the same file behind the bytes that the checkpoint knows.
+// What the attempt before wrote after it comes again. In a live file those bytes are compared and kept, so no
+// reader sees them go; a half line is completed, and other bytes are an error (kData). A run that is resumed without a
+// checkpoint writes the file anew.
+//
 // A path that is no regular file (a named pipe, /dev/null) is written as it is, in either mode.
 //
 // Two runs never share a file: the one that comes second is refused (flock on the file that is being

@@ -98,7 +98,8 @@ class PostgresSink final : public Sink {
                 "each row, and a replay or an older run changes nothing."};
   }
 
-  Status open(const std::vector<OutputColumn>& columns, std::string_view view, int64_t generation) override;
+  Status open(const std::vector<OutputColumn>& columns, std::string_view view,
+              const SinkStart& start) override;
   Status write(const ChangeBatch& changes) override;
   Status commit() override;
   Status close(bool finished) override;
@@ -120,7 +121,8 @@ class PostgresSink final : public Sink {
   std::vector<OutputColumn> columns_;
   PostgresTable table_;
   std::string view_;
-  int64_t generation_ = 0;
+  int64_t generation_ = 0;  // of the attempt
+  int64_t run_ = 0;
   int64_t tick_ = 0;  // the last one that is committed
   postgres::Connection connection_;
   std::vector<Chunk> chunks_;
@@ -131,12 +133,13 @@ class PostgresSink final : public Sink {
 };
 
 Status PostgresSink::open(const std::vector<OutputColumn>& columns, std::string_view view,
-                          int64_t generation) {
+                          const SinkStart& start) {
   WRACKLINE_CHECK(!open_, "open twice");
   columns_ = columns;
   table_ = PostgresTable(options_.table, columns);
   view_ = view;
-  generation_ = generation;
+  generation_ = start.generation;
+  run_ = start.run;
   if (!table_.has_identity() && options_.mode != SinkMode::kAppend) {
     return fail(
         ErrorCode::kInvalid,
@@ -144,6 +147,14 @@ Status PostgresSink::open(const std::vector<OutputColumn>& columns, std::string_
                options_.table),
         "Upsert and changelog replace a row by its window and grouping key; the view selects none of them.",
         "Select window_start and the grouping columns as they are, or use mode = 'append'.");
+  }
+  if (!table_.has_identity() && start.resumes()) {
+    return fail(
+        ErrorCode::kUnsupported,
+        format("rows of view \"{}\" have no identity, so a run that is resumed would add them again", view),
+        "What was written after the last checkpoint comes again and is told apart by its identity.",
+        "Select window_start and the grouping columns as they are, or begin a new run without "
+        "--resume.");
   }
   Result<postgres::Connection> connected = postgres::Connection::open(options_.url);
   if (!connected) {
@@ -262,7 +273,7 @@ Status PostgresSink::check_texts(const ChangeBatch& changes) const {
 
 Status PostgresSink::write(const ChangeBatch& changes) {
   WRACKLINE_CHECK(open_, "write to a sink that is not open");
-  WRACKLINE_CHECK(changes.columns.size() == columns_.size() && changes.generation == generation_,
+  WRACKLINE_CHECK(changes.columns.size() == columns_.size() && changes.generation == run_,
                   format("{} columns, generation {}", changes.columns.size(), changes.generation));
   if (Status checked = check_texts(changes); !checked) {
     failed_ = true;
@@ -314,12 +325,13 @@ Status PostgresSink::run(bool finish) {
 
 Status PostgresSink::send(bool finish) {
   const std::string generation = std::to_string(generation_);
+  const std::string run = std::to_string(run_);
   const std::string tick = std::to_string(tick_ + 1);
   const std::vector<Argument> fence = {
       {table_.name(), false}, {generation, false}, {tick, false}, {finish ? "finished" : "running", false}};
-  const std::vector<Argument> older = {{generation, false}};
+  const std::vector<Argument> older = {{run, false}};
   std::vector<std::vector<Argument>> merges;
-  for (size_t i = 0; i < filled_; ++i) merges.push_back(chunks_[i].arguments(generation));
+  for (size_t i = 0; i < filled_; ++i) merges.push_back(chunks_[i].arguments(run));
   std::vector<Step> steps = {{.prepared = {}, .sql = "BEGIN"},
                              {.prepared = "fence", .sql = {}, .arguments = fence}};
   // Without identity nothing is replaced: the older rows have to go when the first new ones come.

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -150,17 +151,21 @@ class SqliteSink final : public Sink {
             "replay or an older run changes nothing."};
   }
 
-  Status open(const std::vector<OutputColumn>& columns, std::string_view view, int64_t generation) override;
+  Status open(const std::vector<OutputColumn>& columns, std::string_view view,
+              const SinkStart& start) override;
+  void save(SnapshotWriter& out) const override;
+  void restore(SnapshotReader& from) override;
   Status write(const ChangeBatch& changes) override;
   Status commit() override;
   Status close(bool finished) override;
 
  private:
   Status take_over();
+  Status make_bookkeeping();
   Status check_owner();
   Status prepare();
-  Status fence();
-  Status apply_held();
+  Status fence(int64_t rows);
+  Status apply_held(size_t first);
   Status apply(size_t row);
   Status commit_held();
   Status finish();
@@ -171,7 +176,10 @@ class SqliteSink final : public Sink {
   SqliteSinkOptions options_;
   SqliteTable table_;
   std::string view_;
-  int64_t generation_ = 0;
+  int64_t generation_ = 0;  // of the attempt
+  int64_t run_ = 0;
+  int64_t rows_ = 0;           // of this run that were committed, or stood there when they came again
+  int64_t standing_rows_ = 0;  // of this run that earlier attempts have committed
   size_t column_count_ = 0;
   sqlite::Database database_;
   sqlite::Statement upsert_, retract_, remove_older_, fence_;
@@ -181,11 +189,13 @@ class SqliteSink final : public Sink {
   bool older_removed_ = false;
 };
 
-Status SqliteSink::open(const std::vector<OutputColumn>& columns, std::string_view view, int64_t generation) {
+Status SqliteSink::open(const std::vector<OutputColumn>& columns, std::string_view view,
+                        const SinkStart& start) {
   WRACKLINE_CHECK(!open_, "open twice");
   table_ = SqliteTable(options_.table, columns);
   view_ = view;
-  generation_ = generation;
+  generation_ = start.generation;
+  run_ = start.run;
   column_count_ = columns.size();
   if (!table_.has_identity() && options_.mode != SinkMode::kAppend) {
     return fail(
@@ -193,6 +203,14 @@ Status SqliteSink::open(const std::vector<OutputColumn>& columns, std::string_vi
         format("rows of view \"{}\" have no identity that {} could keep them apart by", view, place()),
         "Upsert and changelog replace a row by its window and grouping key; the view selects none of them.",
         "Select window_start and the grouping columns as they are, or use mode = 'append'.");
+  }
+  if (!table_.has_identity() && start.resumes()) {
+    return fail(
+        ErrorCode::kUnsupported,
+        format("rows of view \"{}\" have no identity, so a run that is resumed would add them again", view),
+        "What was written after the last checkpoint comes again and is told apart by its identity.",
+        "Select window_start and the grouping columns as they are, or begin a new run without "
+        "--resume.");
   }
   sqlite::OpenOptions how;
   how.write_ahead_log = is_new_file(options_.path);
@@ -206,32 +224,68 @@ Status SqliteSink::open(const std::vector<OutputColumn>& columns, std::string_vi
 
 Status SqliteSink::take_over() {
   WRACKLINE_ASSIGN(sqlite::Transaction transaction, sqlite::Transaction::begin(database_));
-  WRACKLINE_TRY(database_.exec(format(
-      "CREATE TABLE IF NOT EXISTS {} (table_name TEXT PRIMARY KEY COLLATE NOCASE, \"view\" TEXT NOT NULL, "
-      "generation "
-      "INTEGER NOT NULL, committed_tick INTEGER NOT NULL, status TEXT NOT NULL, opened_at TEXT NOT NULL, "
-      "committed_at TEXT)",
-      kBookkeeping)));
+  WRACKLINE_TRY(make_bookkeeping());
   WRACKLINE_TRY(check_owner());
+  if (standing_rows_ < rows_) {
+    return fail(ErrorCode::kData,
+                format("{} has got {} rows of this run, and the checkpoint knows of {}", place(),
+                       standing_rows_, rows_),
+                "It was dropped or put back after the run was cut short.",
+                "Put it back as it was, or begin a new run without --resume.");
+  }
   WRACKLINE_TRY(table_.make_or_check(database_));
-  WRACKLINE_ASSIGN(
-      sqlite::Statement statement,
-      database_.prepare(format("INSERT OR REPLACE INTO {} VALUES (?1, ?2, ?3, 0, 'running', {}, NULL)",
-                               kBookkeeping, kNow)));
+  WRACKLINE_ASSIGN(sqlite::Statement statement,
+                   database_.prepare(
+                       format("INSERT OR REPLACE INTO {} VALUES (?1, ?2, ?3, 0, 'running', {}, NULL, ?4, ?5)",
+                              kBookkeeping, kNow)));
   statement.bind_text(1, options_.table);
   statement.bind_text(2, view_);
   statement.bind(3, generation_);
+  statement.bind(4, run_);
+  statement.bind(5, standing_rows_);
   WRACKLINE_TRY(statement.run());
   return transaction.commit();
 }
 
+// Tables of version 0.1 lack the last two columns.
+Status SqliteSink::make_bookkeeping() {
+  WRACKLINE_TRY(database_.exec(format(
+      "CREATE TABLE IF NOT EXISTS {} (table_name TEXT PRIMARY KEY COLLATE NOCASE, \"view\" TEXT NOT NULL, "
+      "generation INTEGER NOT NULL, committed_tick INTEGER NOT NULL, status TEXT NOT NULL, opened_at TEXT "
+      "NOT NULL, committed_at TEXT, run INTEGER NOT NULL DEFAULT 0, run_rows INTEGER NOT NULL DEFAULT 0)",
+      kBookkeeping)));
+  WRACKLINE_ASSIGN(sqlite::Statement statement,
+                   database_.prepare(format("SELECT 1 FROM pragma_table_info('{}') WHERE name = 'run_rows'",
+                                            kBookkeeping)));
+  WRACKLINE_ASSIGN(const bool has_rows, statement.step());
+  if (has_rows) return {};
+  statement = sqlite::Statement();
+  for (const char* column : {"run", "run_rows"}) {
+    WRACKLINE_TRY(database_.exec(
+        format("ALTER TABLE {} ADD COLUMN {} INTEGER NOT NULL DEFAULT 0", kBookkeeping, column)));
+  }
+  return {};
+}
+
+void SqliteSink::save(SnapshotWriter& out) const {
+  out.section("sqlt");
+  out.i64(rows_);
+}
+
+void SqliteSink::restore(SnapshotReader& from) {
+  from.section("sqlt");
+  rows_ = from.i64();
+  if (rows_ < 0) from.refuse("a table has a negative number of rows");
+}
+
 // A record whose table was dropped says nothing any more.
 Status SqliteSink::check_owner() {
-  WRACKLINE_ASSIGN(sqlite::Statement statement,
-                   database_.prepare(format(
-                       "SELECT \"view\", generation FROM {} WHERE table_name = ?1 AND EXISTS (SELECT 1 "
-                       "FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE)",
-                       kBookkeeping)));
+  WRACKLINE_ASSIGN(
+      sqlite::Statement statement,
+      database_.prepare(format(
+          "SELECT \"view\", generation, run, run_rows FROM {} WHERE table_name = ?1 AND EXISTS (SELECT 1 "
+          "FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE)",
+          kBookkeeping)));
   statement.bind_text(1, options_.table);
   WRACKLINE_ASSIGN(const bool row, statement.step());
   if (!row) return {};
@@ -253,6 +307,7 @@ Status SqliteSink::check_owner() {
                 "always generation 1), "
                 "or drop the table to begin anew.");
   }
+  if (statement.integer(2) == run_) standing_rows_ = statement.integer(3);
   return {};
 }
 
@@ -262,16 +317,16 @@ Status SqliteSink::prepare() {
     WRACKLINE_ASSIGN(retract_, database_.prepare(table_.retract_sql()));
   }
   WRACKLINE_ASSIGN(remove_older_, database_.prepare(table_.remove_older_sql()));
-  WRACKLINE_ASSIGN(
-      fence_, database_.prepare(format("UPDATE {} SET committed_tick = committed_tick + 1, committed_at = {} "
-                                       "WHERE table_name = ?1 AND generation = ?2",
-                                       kBookkeeping, kNow)));
+  WRACKLINE_ASSIGN(fence_, database_.prepare(
+                               format("UPDATE {} SET committed_tick = committed_tick + 1, committed_at = {}, "
+                                      "run_rows = ?3 WHERE table_name = ?1 AND generation = ?2",
+                                      kBookkeeping, kNow)));
   return {};
 }
 
 Status SqliteSink::write(const ChangeBatch& changes) {
   WRACKLINE_CHECK(open_, "write to a sink that is not open");
-  WRACKLINE_CHECK(changes.columns.size() == column_count_ && changes.generation == generation_,
+  WRACKLINE_CHECK(changes.columns.size() == column_count_ && changes.generation == run_,
                   format("{} columns, generation {}", changes.columns.size(), changes.generation));
   held_.add(changes);
   return {};
@@ -285,24 +340,35 @@ Status SqliteSink::commit() {
   return committed;
 }
 
+// Rows that an earlier attempt has committed come again first, in ticks of the same rows. They are left out:
+// a row that was withdrawn since would be back until its withdrawal comes again, too.
 Status SqliteSink::commit_held() {
+  const auto count = static_cast<int64_t>(held_.rows().size());
+  const int64_t again = std::clamp(standing_rows_ - rows_, int64_t{0}, count);
+  if (again == count) {
+    rows_ += count;
+    held_.clear();
+    return {};
+  }
   WRACKLINE_ASSIGN(sqlite::Transaction transaction, sqlite::Transaction::begin(database_));
-  WRACKLINE_TRY(fence());
+  WRACKLINE_TRY(fence(rows_ + count));
   // Without identity nothing is replaced: the older rows have to go when the first new ones come.
   if (!table_.has_identity() && !older_removed_) {
-    remove_older_.bind(1, generation_);
+    remove_older_.bind(1, run_);
     WRACKLINE_TRY(remove_older_.run());
   }
-  WRACKLINE_TRY(apply_held());
+  WRACKLINE_TRY(apply_held(static_cast<size_t>(again)));
   WRACKLINE_TRY(transaction.commit());
   older_removed_ = true;
+  rows_ += count;
   held_.clear();
   return {};
 }
 
-Status SqliteSink::fence() {
+Status SqliteSink::fence(int64_t rows) {
   fence_.bind_text(1, options_.table);
   fence_.bind(2, generation_);
+  fence_.bind(3, rows);
   WRACKLINE_TRY(fence_.run());
   if (database_.changes() == 1) return {};
   return fail(ErrorCode::kUnavailable,
@@ -310,8 +376,8 @@ Status SqliteSink::fence() {
               "Nothing of this tick was written.", "Stop this run: the newer one computes the same rows.");
 }
 
-Status SqliteSink::apply_held() {
-  for (size_t row = 0; row < held_.rows().size(); ++row) WRACKLINE_TRY(apply(row));
+Status SqliteSink::apply_held(size_t first) {
+  for (size_t row = first; row < held_.rows().size(); ++row) WRACKLINE_TRY(apply(row));
   return {};
 }
 
@@ -322,20 +388,20 @@ Status SqliteSink::apply(size_t row) {
     WRACKLINE_CHECK(table_.has_identity(), "a retract for rows without identity");
     for (const size_t column : table_.identity()) held_.bind(retract_, ++parameter, row, column);
     retract_.bind(++parameter, change.version);
-    retract_.bind(++parameter, generation_);
+    retract_.bind(++parameter, run_);
     return retract_.run();
   }
   for (size_t column = 0; column < column_count_; ++column) held_.bind(upsert_, ++parameter, row, column);
   upsert_.bind(++parameter, change.version);
   upsert_.bind_text(++parameter, to_string(change.status));
-  upsert_.bind(++parameter, generation_);
+  upsert_.bind(++parameter, run_);
   return upsert_.run();
 }
 
 Status SqliteSink::finish() {
   WRACKLINE_ASSIGN(sqlite::Transaction transaction, sqlite::Transaction::begin(database_));
-  WRACKLINE_TRY(fence());
-  remove_older_.bind(1, generation_);
+  WRACKLINE_TRY(fence(std::max(rows_, standing_rows_)));
+  remove_older_.bind(1, run_);
   WRACKLINE_TRY(remove_older_.run());
   WRACKLINE_ASSIGN(
       sqlite::Statement statement,

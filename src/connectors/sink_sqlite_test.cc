@@ -528,5 +528,112 @@ TEST_F(SqliteSinkTest, RandomChangesAgreeWithAModel) {
   EXPECT_GT(model.size(), 5U);
 }
 
+// A run that is resumed gives the rows again that earlier attempts have committed.
+TEST_F(SqliteSinkTest, ARowThatWasWithdrawnStaysAwayWhenTheRunIsResumed) {
+  const auto changes = [](int step) {
+    Changes all;
+    if (step == 0) all.click(0, "/a", 100).click(0, "/b", 7);
+    if (step == 1) all.click(0, "/b", 7, RowOp::kRetract, 2).click(1, "/b", 7);
+    if (step == 2) all.click(0, "/a", 105, RowOp::kUpdate, 2, RowStatus::kCorrection);
+    return all;
+  };
+  {
+    const std::unique_ptr<Sink> sink = open();
+    for (int step = 0; step < 2; ++step) {
+      write(*sink, changes(step));
+      commit(*sink);
+    }
+    ASSERT_TRUE(sink->close(false).has_value());
+  }
+  const std::unique_ptr<Sink> sink = make();
+  ASSERT_TRUE(sink->open(kClicks, "clicks_per_minute", SinkStart(2, 1)).has_value());
+  const std::string stood = "00|/a|100|1|on_time|1 01|/b|7|1|on_time|1";
+  EXPECT_EQ(clicks(), stood);
+  for (int step = 0; step < 2; ++step) {
+    write(*sink, changes(step));
+    commit(*sink);
+    EXPECT_EQ(clicks(), stood) << "after step " << step;
+  }
+  write(*sink, changes(2));
+  commit(*sink);
+  EXPECT_EQ(clicks(), "00|/a|105|2|correction|1 01|/b|7|1|on_time|1");
+}
+
+// Commits need not fall where they fell before, and an attempt may die while it follows.
+TEST_F(SqliteSinkTest, ARunThatIsResumedAgainAndAgainIsLikeOneThatWasNot) {
+  constexpr int kRows = 8;
+  const auto change = [](Changes& all, int row) {
+    const int minute = row / 2;
+    if (row % 2 == 0) all.click(minute, "/a", 1);
+    if (row % 2 == 1) all.click(minute, "/a", 1, RowOp::kRetract, 2);
+  };
+  std::mt19937 random(7);
+  int64_t attempt = 0;
+  int committed_ever = 0;
+  while (committed_ever < kRows) {
+    ++attempt;
+    const std::unique_ptr<Sink> sink = make();
+    ASSERT_TRUE(sink->open(kClicks, "clicks_per_minute", SinkStart(attempt, 1)).has_value());
+    const int dies_at = static_cast<int>(random() % (kRows + 1));
+    for (int row = 0; row < dies_at;) {
+      Changes all;
+      const int end = std::min(dies_at, row + 1 + static_cast<int>(random() % 3));
+      for (; row < end; ++row) change(all, row);
+      write(*sink, all);
+      if (row == dies_at && random() % 2 == 0) break;  // before the commit
+      commit(*sink);
+      committed_ever = std::max(committed_ever, row);
+      EXPECT_EQ(query("SELECT count(*) FROM minutes"), std::to_string(committed_ever % 2))
+          << "attempt " << attempt << ", row " << row;
+    }
+  }
+  EXPECT_GT(attempt, 1);
+}
+
+TEST_F(SqliteSinkTest, ACheckpointSaysHowManyRowsDoNotComeAgain) {
+  SnapshotWriter saved;
+  {
+    const std::unique_ptr<Sink> sink = open();
+    write(*sink, Changes().click(0, "/a", 1));
+    commit(*sink);
+    sink->save(saved);
+    write(*sink, Changes().click(0, "/a", 1, RowOp::kRetract, 2));
+    commit(*sink);
+  }
+  const std::string bytes = saved.finish();
+  const auto resumed = [&](int64_t attempt, std::unique_ptr<Sink>& sink) {
+    sink = make();
+    SnapshotReader from = *SnapshotReader::open(bytes);
+    sink->restore(from);
+    EXPECT_TRUE(from.finish().has_value());
+    return sink->open(kClicks, "clicks_per_minute", SinkStart(attempt, 1));
+  };
+  std::unique_ptr<Sink> sink;
+  ASSERT_TRUE(resumed(2, sink).has_value());
+  write(*sink, Changes().click(0, "/a", 1, RowOp::kRetract, 2).click(1, "/b", 3));
+  commit(*sink);
+  EXPECT_EQ(clicks(), "01|/b|3|1|on_time|1");
+  sink.reset();
+  execute("DROP TABLE minutes");
+  const Status opened = resumed(3, sink);
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_THAT(opened.error().to_string(),
+              HasSubstr("has got 0 rows of this run, and the checkpoint knows of 1"));
+}
+
+TEST_F(SqliteSinkTest, TheRecordOfOwnersOfAnEarlierVersionGetsItsNewColumns) {
+  {
+    const std::unique_ptr<Sink> sink = open();
+    write(*sink, Changes().click(0, "/a", 1));
+    commit(*sink);
+    ASSERT_TRUE(sink->close(true).has_value());
+  }
+  execute("ALTER TABLE _wrackline_sinks DROP COLUMN run; ALTER TABLE _wrackline_sinks DROP COLUMN run_rows");
+  const std::unique_ptr<Sink> sink = open(2);
+  write(*sink, Changes(2).click(0, "/a", 2));
+  commit(*sink);
+  EXPECT_EQ(query("SELECT generation, run, run_rows FROM _wrackline_sinks"), "2|2|1");
+}
+
 }  // namespace
 }  // namespace wrackline::connectors

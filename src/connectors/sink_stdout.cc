@@ -36,23 +36,23 @@ class StdoutSink final : public Sink {
         .promise =
             append ? "Rows are printed in order as their ticks commit; a restarted run prints them again."
                    : "Rows and their corrections are printed in order as their ticks commit; a restarted run "
-                     "prints them again with a greater _generation."};
+                     "prints them again."};
   }
 
   Status open(const std::vector<OutputColumn>& columns, std::string_view /*view*/,
-              int64_t generation) override {
+              const SinkStart& start) override {
     const std::vector<formats::RowColumn> plain = row_columns(columns);
     writer_ = options_.format == "csv"     ? formats::make_csv_writer(plain)
               : options_.format == "table" ? formats::make_table_writer(plain, {.colour = colour_})
                                            : formats::make_jsonl_writer(plain);
-    generation_ = generation;
+    run_ = start.run;
     writer_->begin(held_);
     return {};
   }
 
   Status write(const ChangeBatch& changes) override {
     WRACKLINE_CHECK(writer_ != nullptr, "write before open");
-    WRACKLINE_CHECK(changes.generation == generation_, format("generation {}", changes.generation));
+    WRACKLINE_CHECK(changes.generation == run_, format("generation {}", changes.generation));
     writer_->append(held_, rows_of(changes));
     if (held_.size() >= kStdoutHeldBytes) return send();
     return {};
@@ -91,7 +91,7 @@ class StdoutSink final : public Sink {
   StdoutSinkOptions options_;
   bool colour_;
   std::unique_ptr<formats::RowWriter> writer_;
-  int64_t generation_ = 0;
+  int64_t run_ = 0;
   std::string held_;  // rows of the current tick as text
   int64_t sent_bytes_ = 0;
 };

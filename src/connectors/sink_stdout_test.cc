@@ -187,7 +187,7 @@ TEST(MakeStdoutSink, RefusesUnknownFormats) {
 TEST(MakeStdoutSink, PromisesWhatItsModeTakes) {
   EXPECT_TRUE((*make_stdout_sink({}))->capabilities().takes_updates);
   EXPECT_TRUE((*make_stdout_sink({}))->capabilities().takes_retracts);
-  EXPECT_THAT((*make_stdout_sink({}))->capabilities().promise, HasSubstr("greater _generation"));
+  EXPECT_THAT((*make_stdout_sink({}))->capabilities().promise, HasSubstr("prints them again"));
   const SinkCapabilities append = (*make_stdout_sink({.mode = SinkMode::kAppend}))->capabilities();
   EXPECT_FALSE(append.takes_updates);
   EXPECT_FALSE(append.takes_retracts);

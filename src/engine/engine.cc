@@ -6,9 +6,11 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "engine/job_change.h"
 #include "engine/ledger_plan.h"
 #include "engine/sink_plan.h"
 #include "engine/source_plan.h"
+#include "env/disk.h"
 #include "operators/aligned_aggregate.h"
 #include "operators/session_aggregate.h"
 
@@ -165,23 +167,43 @@ Status Engine::prepare_ledger() {
   return ledger_->set_retention(retention_rules(job_), [this] { return clock_.now().micros(); });
 }
 
+// What the last run left, if it goes on: the newest checkpoint, and the tick log from there on.
+Status Engine::find_state() {
+  if (options_.state_directory.empty()) return {};
+  WRACKLINE_ASSIGN(checkpoints_, state::CheckpointStore::open(env::real_disk(),
+                                                              {options_.state_directory, ledger_->run()}));
+  std::vector<std::string> notices;
+  WRACKLINE_ASSIGN(from_, checkpoints_->newest_whole(notices));
+  for (const std::string& text : notices) {
+    if (options_.on_notice) options_.on_notice(text);
+  }
+  WRACKLINE_TRY(checkpoints_->sweep("cold"));
+  if (!ledger_->resumed()) return {};
+  Result<Replay> replay = open_replay(options_.state_directory, job_, options_.job_options, ledger_->run());
+  if (!replay && (replay.error().code != ErrorCode::kNotFound || from_)) return fail(replay.error());
+  if (!replay) return ledger_->rewind(0);  // it was cut short before it read anything
+  replay_ = std::move(*replay);
+  const runtime::TickLogHeader& header = replay_.log->header();
+  WRACKLINE_ASSIGN(const sql::Job before, job_of_log(header));
+  WRACKLINE_TRY(check_same_job(before, job_));
+  if (from_) WRACKLINE_TRY(replay_.log->skip_to(from_->meta().tick_log_sequence));
+  return ledger_->rewind(from_ ? from_->meta().ledger_seq : 0);
+}
+
 Status Engine::start() {
   WRACKLINE_TRY(prepare_ledger());
-  const std::string& followed = options_.resume ? options_.state_directory : options_.replay_directory;
-  WRACKLINE_ASSIGN(const bool has_log, runtime::has_tick_log(followed));
-  if (!followed.empty() && (has_log || !options_.resume)) {
-    WRACKLINE_ASSIGN(replay_, open_replay(followed, job_, options_.job_options));
-    if (!options_.resume) options_.flush_at_end = replay_.flushed;
+  if (!options_.replay_directory.empty()) {
+    WRACKLINE_ASSIGN(replay_, open_replay(options_.replay_directory, job_, options_.job_options));
+    options_.flush_at_end = replay_.flushed;
     if (!replay_.notice.empty() && options_.on_notice) options_.on_notice(replay_.notice);
   }
+  WRACKLINE_TRY(find_state());
   WRACKLINE_ASSIGN(auto plans, plan_sources(job_, {.tick_rows = options_.tick_rows,
                                                    .threads = options_.threads,
                                                    .stdout_format = options_.stdout_format}));
   if (!options_.state_directory.empty()) {
-    const bool goes_on = options_.resume && replay_.log;
-    auto header = tick_log_header(job_, options_.job_options,
-                                  goes_on ? replay_.log->header().run : ledger_->generation());
-    WRACKLINE_ASSIGN(log_, start_tick_log(options_.state_directory, std::move(header), goes_on));
+    auto header = tick_log_header(job_, options_.job_options, ledger_->run());
+    WRACKLINE_ASSIGN(log_, start_tick_log(options_.state_directory, std::move(header), ledger_->resumed()));
   }
   uint32_t read_so_far = 0;
   for (runtime::SourcePlan& plan : plans) {
@@ -190,7 +212,7 @@ Status Engine::start() {
     plan.input.log_source = read_so_far++;
     plan.input.log = log_.get();
     plan.input.replay = replay_.log.get();
-    plan.input.goes_on_after_replay = options_.resume;
+    plan.input.goes_on_after_replay = ledger_->resumed();
   }
   runtime::RunnerOptions runner_options;
   runner_options.flush_at_end = options_.flush_at_end;
@@ -199,6 +221,16 @@ Status Engine::start() {
   runner_options.on_alarm = options_.on_alarm;
   runner_options.on_figures = options_.on_figures;
   runner_options.log = log_.get();
+  if (checkpoints_) {
+    runtime::CheckpointPlan& plan = runner_options.checkpoints;
+    if (options_.checkpoint_interval) plan.store = &*checkpoints_;
+    plan.interval = options_.checkpoint_interval.value_or(Duration::infinite());
+    plan.from = from_ ? &*from_ : nullptr;
+    const runtime::TickLogHeader header = tick_log_header(job_, options_.job_options, ledger_->run());
+    plan.meta.job_path = header.job_path;
+    plan.meta.job_text = header.job_text;
+    plan.meta.overrides = header.job_set;
+  }
   runner_ = std::make_unique<runtime::Runner>(std::move(plans), *ledger_, clock_, runner_options);
   return {};
 }

@@ -12,13 +12,17 @@
 #include "ledger/ledger.h"
 #include "runtime/runner.h"
 #include "sql/job.h"
+#include "state/checkpoint_store.h"
 
 namespace wrackline::engine {
 
 struct EngineOptions {
   std::string state_directory;   // of ledger and tick log; empty keeps nothing
   std::string replay_directory;  // a state directory whose tick log is followed; empty: ticks as they come
-  bool resume = false;  // follow the last log of state_directory, if there is one, and go on behind its end
+  // Go on with the last run of state_directory if it did not finish: from its newest checkpoint, along its
+  // tick log, and on behind that.
+  bool resume = false;
+  std::optional<Duration> checkpoint_interval = seconds(10);  // nullopt: none; nor without a state directory
   sql::JobOptions job_options;  // that the job was parsed with, for the tick log
   bool flush_at_end = true;     // false: the end of bounded input holds the watermark
   size_t tick_rows = 4096;      // most records in a tick
@@ -48,12 +52,15 @@ class Engine {
   Engine(sql::Job job, EngineOptions options, std::unique_ptr<ledger::Ledger> ledger, env::Clock& clock);
   Status start();
   Status prepare_ledger();
+  Status find_state();
 
   sql::Job job_;
   EngineOptions options_;
   std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<runtime::TickLogWriter> log_;  // null without a state directory
   Replay replay_;                                // its log is null unless there is one to follow
+  std::optional<state::CheckpointStore> checkpoints_;
+  std::optional<state::CheckpointReader> from_;  // of a run that is resumed from a checkpoint
   env::Clock& clock_;
   std::unique_ptr<runtime::Runner> runner_;
 };

@@ -345,7 +345,7 @@ Status SqliteWriter::rewind(int64_t seq) {
               format("ledger \"{}\" ends at entry {}, but the checkpoint was taken at entry {}",
                      ledger_path(directory_), last_seq_, seq),
               "The ledger is older than the checkpoint beside it, so entries are missing.",
-              "Put the ledger back that belongs to the checkpoint, or begin a new run with --fresh.");
+              "Put the ledger back that belongs to the checkpoint, or begin a new run without --resume.");
 }
 
 // Removed entries whose identity is no longer known would come back, and be counted twice.
@@ -363,7 +363,7 @@ Status SqliteWriter::check_nothing_forgotten() {
       format("run {} cannot be replayed from so far back: its ledger has removed entries for good", run_),
       format("{} entries were removed by retention or a purge; the identities of {} are still known.",
              with_thousands(removed), with_thousands(known)),
-      "Resume from a newer checkpoint, or begin a new run with --fresh.");
+      "Resume from a newer checkpoint, or begin a new run without --resume.");
 }
 
 void SqliteWriter::settle(int64_t seq) {

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "data/column.h"
+#include "data/snapshot.h"
 #include "data/types.h"
 
 namespace wrackline {
@@ -34,7 +35,7 @@ struct ChangeBatch {
   std::vector<RowOp> ops;           // per row
   std::vector<int64_t> versions;    // per row, from 1 per identity
   std::vector<RowStatus> statuses;  // per row
-  int64_t generation = 0;
+  int64_t generation = 0;           // of the run (SinkStart::run)
 };
 
 enum class SinkMode : uint8_t { kUpsert, kChangelog, kAppend };
@@ -46,18 +47,33 @@ struct SinkCapabilities {
   std::string promise;  // one sentence for `check`: "at least once; readers see whole files only"
 };
 
+// Who opens a sink.
+struct SinkStart {
+  // The first attempt of a run.
+  SinkStart(int64_t first) : generation(first), run(first) {}
+  SinkStart(int64_t attempt, int64_t of_run) : generation(attempt), run(of_run) {}
+
+  int64_t generation;  // of this attempt: greater than every earlier one's, so it fences them
+  int64_t run;         // the generation of the run's first attempt: what rows carry
+  bool resumes() const { return generation != run; }
+};
+
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual SinkCapabilities capabilities() const = 0;
-  // Takes over from every earlier generation. Called once, before the first write.
+  // Takes over from every earlier attempt. Called once, before the first write. Of a run that is resumed, the
+  // rows behind the checkpoint come again, the same as before.
   virtual Status open(const std::vector<OutputColumn>& columns, std::string_view view,
-                      int64_t generation) = 0;
+                      const SinkStart& start) = 0;
+  // After a commit: where the sink stands, for a checkpoint.
+  virtual void save(SnapshotWriter&) const {}
+  // Before open(), when the run goes on from a checkpoint. Errors are those of the reader.
+  virtual void restore(SnapshotReader&) {}
   virtual Status write(const ChangeBatch& changes) = 0;
   virtual Status commit() = 0;
   // The run ended as it should (true) or was cut short (false): makes what was committed final and releases
-  // the sink. What an older generation left and this one did not write again is removed when `finished` and
-  // the run began at the start.
+  // the sink. What older runs left and this one did not write again is removed when `finished`.
   virtual Status close(bool finished) = 0;
 };
 

@@ -108,7 +108,7 @@ class MergedReader : public ArrivalOrderReader {
       return fail(ErrorCode::kData, "the input is not what it was at the checkpoint",
                   format("It is read in the order of arrival, and its {} records are not the same ones.",
                          items_.size()),
-                  "Put the files back as they were and start again, or begin a new run with --fresh.");
+                  "Put the files back as they were and start again, or begin a new run without --resume.");
     }
     next_ = begin_ = at;
     if (next_ > 0) split_ = items_[next_ - 1].split;

@@ -200,7 +200,7 @@ std::unexpected<Error> Input::lost_records(const Split& split) const {
               format("source \"{}\" has lost records that the run has read", options_.name),
               format("File \"{}\" ends {} records before the place to which it was read.",
                      split.reader->name(), split.read_again),
-              "Put the file back as it was and start again, or begin a new run with --fresh.",
+              "Put the file back as it was and start again, or begin a new run without --resume.",
               {}};
   error.where.source = options_.name;
   error.where.file = split.reader->name();

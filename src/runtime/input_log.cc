@@ -111,7 +111,7 @@ Status Input::take_splits(const TickEntry& entry) {
           format("source \"{}\" has no file \"{}\", which the tick log reads", options_.name, name);
       error.detail = "What the log says is read again, so the input must be as it was.";
       error.hint = options_.goes_on_after_replay
-                       ? "Put the file back and start again, or begin a new run with --fresh."
+                       ? "Put the file back and start again, or begin a new run without --resume."
                        : "Put the file back, or run the job anew without --replay.";
       error.where.source = options_.name;
       error.where.file = name;
@@ -312,8 +312,8 @@ std::unexpected<Error> Input::differs(std::string what, const std::string& file,
   error.detail = format("Tick {}: file \"{}\", offset {}: {}.", entry_.tick, file, offset, what);
   error.hint =
       options_.goes_on_after_replay
-          ? "A run that goes on needs the files and the source's options as they were; begin a new one with "
-            "--fresh."
+          ? "A run that goes on needs the files and the source's options as they were; begin a new one "
+            "without --resume."
           : "A replay needs the files and the source's options as they were; run the job anew without "
             "--replay.";
   error.where.source = options_.name;

@@ -490,7 +490,7 @@ TEST_F(RestoredInput, AnotherInputInTheOrderOfArrivalIsRefused) {
   const Status status = make(world, world.options)->restore(from);
   ASSERT_FALSE(status.has_value());
   EXPECT_EQ(status.error().code, ErrorCode::kData);
-  EXPECT_NE(status.error().hint.find("--fresh"), std::string::npos);
+  EXPECT_NE(status.error().hint.find("--resume"), std::string::npos);
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ Status Input::restore(SnapshotReader& from) {
                        !fits         ? "follow"
                        : !same_order ? "order_by"
                                      : "partition_by"),
-                {}, "Start the job as it was, or begin a new run with --fresh.");
+                {}, "Start the job as it was, or begin a new run without --resume.");
   }
   WRACKLINE_TRY(stage_.restore(from));
   merged_at_ = WallTime(from.i64());

@@ -23,7 +23,7 @@ class LineSink : public Sink {
  public:
   explicit LineSink(std::vector<std::string>& lines) : lines_(lines) {}
   SinkCapabilities capabilities() const override { return {true, true, "tests"}; }
-  Status open(const std::vector<OutputColumn>&, std::string_view, int64_t) override { return {}; }
+  Status open(const std::vector<OutputColumn>&, std::string_view, const SinkStart&) override { return {}; }
   Status write(const ChangeBatch& changes) override {
     for (size_t i = 0; i < changes.rows; ++i) {
       std::string line = std::string(to_string(changes.ops[i])) + " v" + std::to_string(changes.versions[i]) +

@@ -17,6 +17,10 @@ constexpr int64_t kFiguresEveryUs = 10'000'000;
 constexpr int64_t kFiguresAtMostUs = 1'000'000;
 constexpr int64_t kPollUs = 20'000;  // between looks at quiet live input
 
+std::string part_name(std::string_view what, std::string_view name) {
+  return std::string(what) + " " + std::string(name);
+}
+
 }  // namespace
 
 struct Runner::RunningView {
@@ -65,9 +69,11 @@ Runner::Runner(std::vector<SourcePlan> sources, ledger::Ledger& ledger, env::Clo
 Runner::~Runner() = default;
 
 Result<RunReport> Runner::run() {
-  started_us_ = committed_us_ = figures_us_ = drops_reported_us_ = clock_.monotonic_us();
+  started_us_ = committed_us_ = figures_us_ = drops_reported_us_ = saved_us_ = clock_.monotonic_us();
   Status status = open();
   if (status) status = run_ticks();
+  const bool stopped = stop_.load(std::memory_order_relaxed);
+  if (status && stopped) status = keep_last_checkpoint();  // before anything that belongs to an end
   RunReport result;
   for (auto& source : sources_) {
     if (!source->monitor) continue;
@@ -76,7 +82,6 @@ Result<RunReport> Runner::run() {
   }
   if (status) {
     result = report();  // the watermark as it stands before the flush
-    const bool stopped = stop_.load(std::memory_order_relaxed);
     if (!stopped && options_.flush_at_end) status = flush();
     if (status) status = commit();
     const EventTime watermark = result.watermark;
@@ -84,6 +89,7 @@ Result<RunReport> Runner::run() {
     result.watermark = watermark;
     result.stopped = stopped;
   }
+  saving_.reset();
   report_drops(true);
   report_progress(true);
   if (options_.on_figures) options_.on_figures(status ? result : report());
@@ -95,22 +101,154 @@ Result<RunReport> Runner::run() {
 }
 
 Status Runner::open() {
-  for (auto& source : sources_) {
-    for (ViewPlan& view : source->planned_views) {
-      RunningView running;
-      running.name = view.name;
-      running.output = std::make_unique<ViewOutput>(std::move(view.sinks));
-      WRACKLINE_TRY(running.output->open(view.columns, running.name, ledger_.generation()));
-      running.operation = view.make(*running.output, ledger_.generation(), running.output->wants_changelog());
-      source->views.push_back(std::move(running));
+  for (size_t i = 0; i < sources_.size(); ++i) WRACKLINE_TRY(open_source(*sources_[i], i));
+  return restore_counts();
+}
+
+Status Runner::open_source(RunningSource& source, size_t index) {
+  state::CheckpointReader* from = options_.checkpoints.from;
+  const SinkStart start(ledger_.generation(), ledger_.run());
+  for (ViewPlan& view : source.planned_views) {
+    RunningView running;
+    running.name = view.name;
+    running.output = std::make_unique<ViewOutput>(std::move(view.sinks));
+    if (from != nullptr) {
+      WRACKLINE_TRY(from->part(part_name("sinks", view.name),
+                               [&](SnapshotReader& in) { return running.output->restore(in); }));
     }
-    if (source->input) {
-      WRACKLINE_TRY(source->input->open());
-    } else {
-      connect(*source);
+    WRACKLINE_TRY(running.output->open(view.columns, running.name, start));
+    running.operation = view.make(*running.output, start.run, running.output->wants_changelog());
+    if (from != nullptr) {
+      WRACKLINE_TRY(from->part(part_name("view", view.name),
+                               [&](SnapshotReader& in) { return running.operation->restore(in); }));
     }
+    source.views.push_back(std::move(running));
   }
+  if (!source.input) connect(source);
+  if (from == nullptr) return source.input ? source.input->open() : Status();
+  WRACKLINE_TRY(from->part(part_name("source", std::to_string(index)), [&](SnapshotReader& in) {
+    return source.input ? source.input->restore(in) : source.derived->restore(in);
+  }));
+  const std::string monitor = part_name("monitor", std::to_string(index));
+  if (!source.monitor || !from->has_part(monitor)) return {};  // the monitor may be switched on and off
+  return from->part(monitor, [&](SnapshotReader& in) { return source.monitor->restore(in); });
+}
+
+Status Runner::restore_counts() {
+  if (options_.checkpoints.from == nullptr) return {};
+  return options_.checkpoints.from->part("runner", [&](SnapshotReader& in) {
+    in.section("runs");
+    ticks_ = in.i64();
+    rows_ = in.i64();
+    if (in.u64() != sources_.size()) in.refuse("it has another number of sources");
+    for (auto& source : sources_) source->wall_us = in.i64();
+    return in.status();
+  });
+}
+
+Status Runner::save(state::CheckpointWriter& out) const {
+  Status first;
+  const auto part = [&](std::string_view what, std::string_view name,
+                        const std::function<Status(SnapshotWriter&)>& how) {
+    out.part(part_name(what, name), [&](SnapshotWriter& to) {
+      Status saved = how(to);
+      if (!saved && first) first = std::move(saved);
+    });
+  };
+  const auto plain = [](const auto& what) {
+    return [&what](SnapshotWriter& to) {
+      what.save(to);
+      return Status();
+    };
+  };
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    const RunningSource& source = *sources_[i];
+    const std::string index = std::to_string(i);
+    for (const RunningView& view : source.views) {
+      part("sinks", view.name, plain(*view.output));
+      part("view", view.name, [&](SnapshotWriter& to) { return view.operation->save(to); });
+    }
+    if (source.derived) part("source", index, plain(*source.derived));
+    if (source.input) part("source", index, [&](SnapshotWriter& to) { return source.input->save(to); });
+    if (source.monitor) part("monitor", index, plain(*source.monitor));
+  }
+  out.part("runner", [&](SnapshotWriter& to) {
+    to.section("runs");
+    to.i64(ticks_);
+    to.i64(rows_);
+    to.u64(sources_.size());
+    for (const auto& source : sources_) to.i64(source->wall_us);
+  });
+  return first;
+}
+
+// Between ticks, and not while an own log is followed: it is ahead of the state.
+bool Runner::may_save() const {
+  return std::ranges::none_of(sources_, [](const auto& source) {
+    const bool follows = source->input && source->input->options().goes_on_after_replay &&
+                         source->input->options().replay != nullptr;
+    return source->tick_goes_on || follows;
+  });
+}
+
+Status Runner::keep_checkpoints() {
+  if (options_.checkpoints.store == nullptr) return {};
+  if (saving_) {
+    std::optional<env::TaskOutcome> outcome = saving_->poll();
+    if (!outcome) return {};
+    end_checkpoint(std::move(*outcome));
+  }
+  if (clock_.monotonic_us() - saved_us_ < options_.checkpoints.interval.micros()) return {};
+  return may_save() ? begin_checkpoint(options_.checkpoints.mode) : Status();
+}
+
+// A run that was stopped goes on where it stood.
+Status Runner::keep_last_checkpoint() {
+  if (options_.checkpoints.store == nullptr) return {};
+  if (saving_) end_checkpoint(saving_->wait());
+  if (!may_save()) return {};  // the tick log has it
+  WRACKLINE_TRY(begin_checkpoint(env::TaskMode::kInline));
+  end_checkpoint(saving_->wait());
   return {};
+}
+
+// Tick log, ledger and sinks first: the state must not be ahead of what it can be compared with.
+Status Runner::begin_checkpoint(env::TaskMode mode) {
+  const int64_t began_us = clock_.monotonic_us();
+  WRACKLINE_TRY(commit());
+  state::CheckpointStore& store = *options_.checkpoints.store;
+  state::CheckpointMeta meta = options_.checkpoints.meta;
+  meta.generation = ledger_.generation();
+  meta.number = saving_number_ = store.next_number();
+  for (const auto& source : sources_) meta.wall_us = std::max(meta.wall_us, source->wall_us);
+  meta.tick_log_sequence = options_.log == nullptr ? 0 : options_.log->entries();
+  meta.ledger_seq = ledger_.last_seq();
+  saving_ = env::start_task(mode, [&, meta]() -> Result<std::string> {
+    const auto out = store.begin(meta);
+    WRACKLINE_TRY(save(*out));
+    WRACKLINE_ASSIGN(const state::CheckpointFigures figures, out->complete());
+    return figures.to_bytes();
+  });
+  saved_us_ = clock_.monotonic_us();
+  checkpoints_.stall_us_max = std::max(checkpoints_.stall_us_max, saved_us_ - began_us);
+  return {};
+}
+
+// One that failed costs nothing but time at the next start: the older one stands.
+void Runner::end_checkpoint(env::TaskOutcome outcome) {
+  saving_.reset();
+  Result<state::CheckpointFigures> figures =
+      outcome.result ? state::CheckpointFigures::from_bytes(*outcome.result)
+                     : Result<state::CheckpointFigures>(fail(outcome.result.error()));
+  if (!figures) {
+    ++checkpoints_.failed;
+    notice("warning: no checkpoint: " + figures.error().to_string());
+    return;
+  }
+  options_.checkpoints.store->completed(saving_number_);
+  ledger_.settle(figures->ledger_from);
+  ++checkpoints_.completed;
+  checkpoints_.last = *figures;
 }
 
 // The view that a derived source reads stands before it.
@@ -144,6 +282,7 @@ Status Runner::run_ticks() {
     } else if (now - committed_us_ >= kCommitEveryUs) {
       WRACKLINE_TRY(commit());
     }
+    WRACKLINE_TRY(keep_checkpoints());
     report_progress(false);
     report_drops(false);
     report_figures();
@@ -361,6 +500,7 @@ Status Runner::close(bool finished, bool failed) {
 RunReport Runner::report() const {
   RunReport result;
   result.generation = ledger_.generation();
+  result.checkpoints = checkpoints_;
   result.rows = rows_;
   result.ticks = ticks_;
   result.seconds = static_cast<double>(clock_.monotonic_us() - started_us_) / 1e6;

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "env/clock.h"
+#include "env/forked_task.h"
 #include "ledger/ledger.h"
 #include "operators/balance.h"
 #include "operators/source.h"
@@ -24,6 +25,7 @@
 #include "runtime/input.h"
 #include "runtime/monitor.h"
 #include "runtime/view_output.h"
+#include "state/checkpoint_store.h"
 
 namespace wrackline::runtime {
 
@@ -55,6 +57,15 @@ struct Progress {
 
 struct RunReport;
 
+// How state is saved while the job runs, and what it begins with.
+struct CheckpointPlan {
+  state::CheckpointStore* store = nullptr;  // borrowed; null: no checkpoints
+  Duration interval = seconds(10);          // of the monotonic clock, between the beginnings of two
+  env::TaskMode mode = env::TaskMode::kForked;
+  state::CheckpointMeta meta;               // what the job is; the rest is filled in
+  state::CheckpointReader* from = nullptr;  // borrowed; null: the run begins at the first record
+};
+
 struct RunnerOptions {
   bool flush_at_end = true;                           // false: the end of bounded input holds the watermark
   std::function<void(const Progress&)> on_progress;   // a few times a second
@@ -63,6 +74,14 @@ struct RunnerOptions {
   // At ends of intervals and every ten seconds, but at most once a second; and at the end.
   std::function<void(const RunReport&)> on_figures;
   TickLogWriter* log = nullptr;  // borrowed; made durable before anything that depends on it is published
+  CheckpointPlan checkpoints;
+};
+
+struct CheckpointStatistics {
+  int64_t completed = 0;
+  int64_t failed = 0;
+  int64_t stall_us_max = 0;  // that the run stood still for one, its commit included
+  state::CheckpointFigures last;
 };
 
 struct ViewReport {
@@ -90,6 +109,7 @@ struct RunReport {
   int64_t ticks = 0;
   double seconds = 0;
   bool stopped = false;  // by request_stop, before the input ended
+  CheckpointStatistics checkpoints;
   bool balanced() const;
 };
 
@@ -99,9 +119,9 @@ class Runner {
   Runner(std::vector<SourcePlan> sources, ledger::Ledger& ledger, env::Clock& clock, RunnerOptions options);
   ~Runner();
 
-  // Runs to the end of the input, or until a stop is requested. On failure the ledger and sinks are closed as
-  // cut short, and what was committed stays. Errors: of sources, sinks, the ledger; kData when a balance does
-  // not add up.
+  // Runs to the end of the input, or until a stop is requested; then the state is saved once more. On failure
+  // the ledger and sinks are closed as cut short, and what was committed stays. Errors: of sources, sinks,
+  // the ledger; kData when a balance does not add up.
   Result<RunReport> run();
   void request_stop() { stop_.store(true, std::memory_order_relaxed); }
 
@@ -110,7 +130,16 @@ class Runner {
   struct RunningSource;
 
   Status open();
+  Status open_source(RunningSource& source, size_t index);
   Status run_ticks();
+  // Begins a checkpoint if one is due, and sees what became of the one before.
+  Status keep_checkpoints();
+  Status keep_last_checkpoint();
+  Status begin_checkpoint(env::TaskMode mode);
+  void end_checkpoint(env::TaskOutcome outcome);
+  Status save(state::CheckpointWriter& out) const;
+  bool may_save() const;
+  Status restore_counts();
   // Takes the next step of the source; returns false when it had nothing to give.
   Result<bool> tick(RunningSource& source);
   Status judge_and_publish(RunningSource& source, const Input::Step& step);
@@ -143,6 +172,10 @@ class Runner {
   bool interval_ended_ = false;  // since the figures were given
   int64_t drops_reported_us_ = 0;
   int64_t drops_reported_ = 0;
+  std::unique_ptr<env::BackgroundTask> saving_;  // null: none is being written
+  int64_t saving_number_ = 0;
+  int64_t saved_us_ = 0;  // when the last checkpoint was begun
+  CheckpointStatistics checkpoints_;
 };
 
 }  // namespace wrackline::runtime

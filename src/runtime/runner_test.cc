@@ -31,7 +31,7 @@ class MemorySink : public Sink {
  public:
   explicit MemorySink(std::vector<Row>& rows) : rows_(rows) {}
   SinkCapabilities capabilities() const override { return {true, true, "tests"}; }
-  Status open(const std::vector<OutputColumn>&, std::string_view, int64_t) override { return {}; }
+  Status open(const std::vector<OutputColumn>&, std::string_view, const SinkStart&) override { return {}; }
   Status write(const ChangeBatch& changes) override {
     for (size_t i = 0; i < changes.rows; ++i) {
       std::string sum;

@@ -239,7 +239,7 @@ class SimSink : public Sink {
  public:
   SimSink(World& world, int64_t attempt) : world_(world), attempt_(attempt) {}
   SinkCapabilities capabilities() const override { return {true, true, "simulation"}; }
-  Status open(const std::vector<OutputColumn>&, std::string_view, int64_t) override {
+  Status open(const std::vector<OutputColumn>&, std::string_view, const SinkStart&) override {
     WRACKLINE_TRY(world_.effect("open"));
     world_.owner = attempt_;
     return world_.effect("opened");

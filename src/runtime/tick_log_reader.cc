@@ -211,7 +211,7 @@ Status TickLogReader::skip_to(uint64_t sequence) {
                   format("the tick log of run {} does not hold entry {}", header_.run, sequence),
                   entry == nullptr ? format("It ends with entry {}.", static_cast<int64_t>(sequence_) - 1)
                                    : format("It begins with entry {}.", entry->sequence),
-                  "Begin a new run with --fresh; if the disk is at fault, replace it first.");
+                  "Begin a new run without --resume; if the disk is at fault, replace it first.");
     }
     pop();
   }

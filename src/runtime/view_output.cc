@@ -4,9 +4,26 @@
 
 namespace wrackline::runtime {
 
-Status ViewOutput::open(const std::vector<OutputColumn>& columns, std::string_view view, int64_t generation) {
-  for (SinkBinding& binding : sinks_) WRACKLINE_TRY(binding.sink->open(columns, view, generation));
+Status ViewOutput::open(const std::vector<OutputColumn>& columns, std::string_view view,
+                        const SinkStart& start) {
+  for (SinkBinding& binding : sinks_) WRACKLINE_TRY(binding.sink->open(columns, view, start));
   return {};
+}
+
+void ViewOutput::save(SnapshotWriter& out) const {
+  out.section("sink");
+  out.u64(sinks_.size());
+  for (const SinkBinding& binding : sinks_) binding.sink->save(out);
+}
+
+Status ViewOutput::restore(SnapshotReader& from) {
+  from.section("sink");
+  if (from.u64() != sinks_.size()) {
+    return fail(ErrorCode::kInvalid, "the checkpoint was written with other sinks", {},
+                "Give the view the sinks that it had, or begin a new run.");
+  }
+  for (SinkBinding& binding : sinks_) binding.sink->restore(from);
+  return from.status();
 }
 
 Status ViewOutput::take(const ChangeBatch& changes) {

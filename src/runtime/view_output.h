@@ -21,7 +21,10 @@ class ViewOutput : public ChangeConsumer {
 
   // The view's rows are records of other views, too. The source must outlive the output.
   void also_to(DerivedSource& source) { derived_.push_back(&source); }
-  Status open(const std::vector<OutputColumn>& columns, std::string_view view, int64_t generation);
+  Status open(const std::vector<OutputColumn>& columns, std::string_view view, const SinkStart& start);
+  // Of every sink, as Sink has them. Errors: kInvalid for another number of sinks.
+  void save(SnapshotWriter& out) const;
+  Status restore(SnapshotReader& from);
   Status take(const ChangeBatch& changes) override;
   Status take_changelog(const ChangeBatch& changes) override;
   Status commit();

@@ -26,6 +26,7 @@ stddef.h stdint.h stdio.h stdlib.h string.h strings.h termios.h time.h unistd.h 
 OUTSIDE = re.compile(r"^(sys/(?!types)|unistd\.h|fcntl\.h|dirent\.h|glob\.h|poll\.h|termios\.h|signal\.h|csignal|thread$|fstream$)")
 OUTSIDE_ROOMS = ("cli", "connectors", "env")
 OUTSIDE_FILES = {
+    "src/state/table_memory.cc": "asks the kernel for memory in huge pages; it touches nothing but memory",
     "src/base/parallel.cc": "workers compute; they touch nothing but memory",
     "src/data/time_zone.cc": "reads the system's zone database, as std::chrono would",
     "src/ledger/state_lock.cc": "the lock of the state folder is taken where the folder's meaning is known",
