@@ -133,6 +133,7 @@ class FileSink final : public Sink {
   Status open_to_go_on();
   Status send();
   Status compare_held();
+  bool stands_further_on() const;
   uint32_t tail_crc(int64_t end) const;
   std::unexpected<Error> changed(std::string what) const;
   Status take_place();  // renames the staging file onto the path
@@ -143,6 +144,7 @@ class FileSink final : public Sink {
   bool csv_;
   std::unique_ptr<formats::RowWriter> writer_;
   int64_t run_ = 0;
+  bool resumes_ = false;
   std::optional<int64_t> resume_at_;  // bytes that the checkpoint knows
   bool resume_in_place_ = false;      // of a live file: it has its name already
   uint32_t resume_crc_ = 0;           // of the bytes before
@@ -168,7 +170,7 @@ SinkCapabilities FileSink::capabilities() const {
       .promise =
           options_.live
               ? "Each committed tick is appended with one write; the first one replaces what an earlier run "
-                "left, so a restart begins the file anew."
+                "left. A run that is resumed goes on in the file."
               : "Readers see the rows of one finished run and nothing else: a run that fails leaves the old "
                 "file and its own rows in a .partial file beside it."};
 }
@@ -177,6 +179,7 @@ Status FileSink::open(const std::vector<OutputColumn>& columns, std::string_view
                       const SinkStart& start) {
   WRACKLINE_CHECK(writer_ == nullptr, "open twice");
   run_ = start.run;
+  resumes_ = start.resumes();
   WRACKLINE_TRY(resume_at_ ? open_to_go_on() : open_target());
   const std::vector<formats::RowColumn> plain = row_columns(columns);
   writer_ = csv_ ? formats::make_csv_writer(plain) : formats::make_jsonl_writer(plain);
@@ -234,6 +237,19 @@ Status FileSink::open_to_go_on() {
   }
   if (lseek(file_.get(), sent_bytes_, SEEK_SET) < 0) return fail(cannot_write(writing_, errno));
   return {};
+}
+
+// A live file of an earlier attempt that had come further than this one, which began at the first record:
+// readers keep it until this one has caught up.
+bool FileSink::stands_further_on() const {
+  struct stat found{};
+  if (!resumes_ || stat(path_.c_str(), &found) != 0 || found.st_size <= committed_bytes_) return false;
+  const Descriptor standing(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string ours(static_cast<size_t>(std::min(committed_bytes_, kTailBytes)), '\0');
+  std::string theirs = ours;
+  return standing && pread(file_.get(), ours.data(), ours.size(), 0) == static_cast<ssize_t>(ours.size()) &&
+         pread(standing.get(), theirs.data(), theirs.size(), 0) == static_cast<ssize_t>(theirs.size()) &&
+         ours == theirs;
 }
 
 // Of the last few thousand bytes before `end`.
@@ -318,7 +334,7 @@ Status FileSink::commit() {
   if (target_ != Target::kWhole && !has_rows_) return {};  // a header alone can wait
   WRACKLINE_TRY(send());
   committed_bytes_ = sent_bytes_;
-  if (target_ == Target::kLive && writing_ == staging_) return take_place();
+  if (target_ == Target::kLive && writing_ == staging_ && !stands_further_on()) return take_place();
   return {};
 }
 

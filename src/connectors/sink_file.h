@@ -12,7 +12,7 @@
 // A run that is resumed from a checkpoint goes on in the same file behind the bytes that the checkpoint knows.
 // What the attempt before wrote after it comes again. In a live file those bytes are compared and kept, so no
 // reader sees them go; a half line is completed, and other bytes are an error (kData). A run that is resumed without a
-// checkpoint writes the file anew.
+// checkpoint writes the file anew, and a live one takes its place when it has come as far as what stands there.
 //
 // A path that is no regular file (a named pipe, /dev/null) is written as it is, in either mode.
 //

@@ -339,6 +339,126 @@ TEST_F(FileSinkTest, AFullDiskTakesTheHalfWrittenTickOfALiveFileBack) {
   EXPECT_EQ(umount(folder_.c_str()), 0);
 }
 
+// ---- a run that goes on
+
+class ResumedFile : public FileSinkTest {
+ protected:
+  std::string saved(const Sink& sink) const {
+    SnapshotWriter out;
+    sink.save(out);
+    return out.finish();
+  }
+  // The second attempt of run 1, from what the first saved; "": without a checkpoint.
+  Status resume(bool live, const std::string& snapshot, std::unique_ptr<Sink>& sink) const {
+    sink = make_file_sink({.path = path_, .live = live}).value();
+    if (!snapshot.empty()) {
+      SnapshotReader in = SnapshotReader::open(snapshot).value();
+      sink->restore(in);
+      EXPECT_TRUE(in.finish().has_value());
+    }
+    return sink->open(kClicks, "clicks_per_minute", SinkStart(2, 1));
+  }
+  // Leaves the file as a killed process does.
+  void cut_short(std::unique_ptr<Sink> sink) const {
+    const std::string kept = path_ + ".kept";
+    const bool is_live = !std::filesystem::exists(path_ + ".partial");
+    const std::string name = is_live ? path_ : path_ + ".partial";
+    std::filesystem::copy_file(name, kept, std::filesystem::copy_options::overwrite_existing);
+    sink.reset();
+    std::filesystem::rename(kept, name);
+  }
+};
+
+TEST_F(ResumedFile, AWholeFileGoesOnBehindTheCheckpoint) {
+  std::unique_ptr<Sink> sink = open();
+  write_a(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  const std::string snapshot = saved(*sink);
+  write_b(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  cut_short(std::move(sink));
+  ASSERT_EQ(partial(), std::string(kHeader) + kRowA + kRowB);
+  ASSERT_TRUE(resume(false, snapshot, sink).has_value());
+  write_b(*sink);
+  ASSERT_TRUE(sink->close(true).has_value());
+  EXPECT_EQ(content(), std::string(kHeader) + kRowA + kRowB);
+
+  // Cut short after the file had its name: the last step comes again.
+  ASSERT_TRUE(resume(false, snapshot, sink).has_value());
+  write_b(*sink);
+  ASSERT_TRUE(sink->close(true).has_value());
+  EXPECT_EQ(content(), std::string(kHeader) + kRowA + kRowB);
+}
+
+TEST_F(ResumedFile, ReadersOfALiveFileSeeNothingGo) {
+  std::unique_ptr<Sink> sink = open(true);
+  write_a(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  const std::string snapshot = saved(*sink);
+  write_b(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  cut_short(std::move(sink));
+  std::ofstream(path_, std::ios::app) << "2024-05-01T12:0";  // half a row of the next tick
+  ASSERT_TRUE(resume(true, snapshot, sink).has_value());
+  write_b(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  EXPECT_THAT(content(), StartsWith(std::string(kHeader) + kRowA + kRowB));
+  write_a(*sink);
+  const Status other = sink->commit();  // the half row is of another minute
+  ASSERT_TRUE(other.has_value()) << other.error().to_string();
+  EXPECT_EQ(content(), std::string(kHeader) + kRowA + kRowB + kRowA);
+}
+
+TEST_F(ResumedFile, WithoutACheckpointALiveFileStaysUntilItIsCaughtUpWith) {
+  std::unique_ptr<Sink> sink = open(true);
+  write_a(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  write_b(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  cut_short(std::move(sink));
+  ASSERT_TRUE(resume(true, "", sink).has_value());
+  write_a(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  EXPECT_EQ(content(), std::string(kHeader) + kRowA + kRowB);
+  write_b(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  write_a(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  EXPECT_EQ(content(), std::string(kHeader) + kRowA + kRowB + kRowA);
+}
+
+TEST_F(ResumedFile, AFileThatWasChangedIsRefused) {
+  std::unique_ptr<Sink> sink = open(true);
+  write_a(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  const std::string snapshot = saved(*sink);
+  write_b(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  cut_short(std::move(sink));
+  const std::string whole = content();
+
+  std::ofstream(path_) << whole.substr(0, 20);
+  Status refused = resume(true, snapshot, sink);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().detail, HasSubstr("it has 20 bytes"));
+
+  std::string changed = whole;
+  changed[70] ^= 1;
+  std::ofstream(path_) << changed;
+  refused = resume(true, snapshot, sink);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().detail, HasSubstr("other bytes before"));
+
+  changed = whole;
+  changed.back() = '!';
+  std::ofstream(path_) << changed;
+  ASSERT_TRUE(resume(true, snapshot, sink).has_value());
+  write_b(*sink);
+  refused = sink->commit();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().detail, HasSubstr("other rows than the run gives again"));
+}
+
 TEST(MakeFileSink, NeedsAPathAndAFormat) {
   const auto error = [](const std::string& path, const std::string& format) {
     const Result<std::unique_ptr<Sink>> sink = make_file_sink({.path = path, .format = format});

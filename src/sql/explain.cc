@@ -393,7 +393,8 @@ std::string_view promise_in_words(const SinkSpec& sink) {
     case SinkConnector::kStdout:
       return "At least once: a run that starts again prints its rows again, under a greater _generation.";
     case SinkConnector::kFile:
-      return "Readers see rows of one run only; a run that starts again begins the file anew.";
+      return "Readers see rows of one run only; a new run begins the file anew, one that is resumed goes on "
+             "in it.";
     case SinkConnector::kSqlite:
       return "Exactly once: a tick is one transaction, and a replay or an older run changes nothing.";
     case SinkConnector::kPostgres:
