@@ -304,7 +304,7 @@ void play_worlds(bool sessions, uint64_t seed) {
     const size_t threads = random() % 3 == 0 ? 3 : 1;
     const Outcome whole = run(steps, world, 1, Restoring::kNever);
     expect_same(run(steps, world, threads, Restoring::kSameThreads), whole);
-    if (sessions) expect_same(run(steps, world, threads, Restoring::kOtherThreads), whole);
+    expect_same(run(steps, world, threads, Restoring::kOtherThreads), whole);
     if (::testing::Test::HasFatalFailure()) return;
     for (const auto text : {"correction", "early", "retract"}) seen[text] += count_of(whole.lines, text);
     for (const auto text : {"late", "late_session", "late_after_idle", "conflict"}) {
