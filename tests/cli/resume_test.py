@@ -87,7 +87,7 @@ class Resume(CommandTest):
         return process
 
     def cut_short_until_done(self, send, seed, *options):
-        """Starts the job until it comes to its end; returns how often it was cut short and its balance."""
+        """Starts the job until it comes to its end; returns how often it was cut short and its balance, if it could print it."""
         moments = random.Random(seed)
         cuts = 0
         while True:
@@ -102,9 +102,12 @@ class Resume(CommandTest):
                 return cuts, out
             self.assertIn(process.returncode, (-send, 128 + send), err)
             cuts += 1
+            status = wrackline.wrackline("status", "--state", "job.state", "--json", cwd=self.folder)
+            if status.code == 0 and status.document["status"] == "finished":
+                return cuts, None  # it was at its end when it was cut short: another start would be another run
 
     def kill_after_checkpoints(self, count):
-        process = self.start("--checkpoint-interval", "5 ms", "--tick-rows", "20")
+        process = self.start("--checkpoint-interval", "5 ms", "--tick-rows", "5")
         deadline = time.monotonic() + 30
         while len(list(self.folder.glob("job.state/checkpoints/*.checkpoint"))) < count:
             self.assertLess(time.monotonic(), deadline)
@@ -122,7 +125,7 @@ class Resume(CommandTest):
             cuts, balance = self.cut_short_until_done(signal.SIGKILL, seed)
             cut += cuts
             self.assertEqual(self.check_against_replay(f"seed {seed}, cut short {cuts} times"), expected)
-            for fate in "read", "accepted", "ledgered", "dropped":
+            for fate in ("read", "accepted", "ledgered", "dropped") if balance else ():
                 self.assertEqual(fates(wrackline.json.loads(balance), fate), fates(whole.document, fate))
         self.assertGreater(cut, 5)
 
