@@ -205,10 +205,10 @@ Status Input::restore_time(SnapshotReader& from) {
   from.section(kTimeTag);
   clock_begins_ = true;
   read_since_look_ = from.u8() != 0;
-  looked_us_ = -from.i64();
+  looked_us_ = saturating_subtract(0, from.i64());
   if (from.u8() != 0) quiet_since_us_ = 0;
   const int64_t quiet_for_us = from.i64();
-  if (quiet_since_us_) quiet_since_us_ = -quiet_for_us;
+  if (quiet_since_us_) quiet_since_us_ = saturating_subtract(0, quiet_for_us);
   quiet_us_ = from.i64();
   if (looked_us_ > 0 || quiet_for_us < 0 || quiet_us_ < 0) from.refuse("a time that cannot be");
   for (size_t left = from.count(sizeof(int64_t)); left > 0; --left) spoke_at_quiet_us_.push_back(from.i64());

@@ -5,6 +5,7 @@ differ from another uninterrupted run (a reader that begins in the middle of a f
 corrections a window gets; so that other one is compared by its last rows.
 """
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -40,6 +41,15 @@ FILES = ["totals.jsonl", "changes.csv", "visits.csv", "windows.jsonl"]
 ROWS = 60_000
 
 
+def without_run(name, content):
+    """The replay is a run of its own, and starts that were cut short before they had read anything count as runs, too."""
+    if isinstance(content, list):
+        return [row[:-1] for row in content]
+    if isinstance(content, str):
+        return re.sub(r'"(generation|run)":\d+', "", content)
+    return re.sub(rb",\d+\n" if name.endswith(".csv") else rb'"_generation":\d+', b"", content)
+
+
 def fates(document, fate):
     return [view[fate] for view in document["balance"]]
 
@@ -73,7 +83,7 @@ class Resume(CommandTest):
         subprocess.run(["rm", "-rf", *(self.folder / name for name in [*FILES, "totals.db"])], check=True)
         self.run_command("run", "job.sql", "--replay", "job.state", "--state", "again.state")
         for name, content in self.results("again.state").items():
-            self.assertEqual(found[name], content, f"{name}, {hint}")
+            self.assertEqual(without_run(name, found[name]), without_run(name, content), f"{name}, {hint}")
         return last
 
     def clear(self):
