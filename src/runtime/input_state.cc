@@ -195,7 +195,7 @@ Status Input::restore_split(SnapshotReader& from) {
   split.paused = from.u8() != 0;
   if (from.u8() != 0) split.found_end_us = 0;
   const int64_t at_end_us = from.i64();
-  if (split.found_end_us) split.found_end_us = -at_end_us;
+  if (split.found_end_us) split.found_end_us = saturating_subtract(0, at_end_us);
   split.silent_us = from.i64();
   if (at_end_us < 0 || split.silent_us < 0) from.refuse("a silence that cannot be");
   return from.status();
