@@ -221,6 +221,7 @@ Status FileSink::open_to_go_on() {
       return fail(system_error(format("cannot copy \"{}\" to \"{}\"", path_, staging_), copied.value()));
     }
   }
+  if (stat(writing_.c_str(), &found) != 0) return changed("it is gone");
   WRACKLINE_ASSIGN(file_, open_staging(writing_, options_.path, true));
   if (fstat(file_.get(), &found) != 0) return fail(cannot_write(writing_, errno));
   standing_bytes_ = found.st_size;

@@ -427,6 +427,25 @@ TEST_F(ResumedFile, WithoutACheckpointALiveFileStaysUntilItIsCaughtUpWith) {
   EXPECT_EQ(content(), std::string(kHeader) + kRowA + kRowB + kRowA);
 }
 
+TEST_F(ResumedFile, AFileThatIsGoneIsRefused) {
+  std::unique_ptr<Sink> sink = open();
+  write_a(*sink);
+  ASSERT_TRUE(sink->commit().has_value());
+  const std::string snapshot = saved(*sink);
+  cut_short(std::move(sink));
+  std::filesystem::remove(path_ + ".partial");
+  const Status refused = resume(false, snapshot, sink);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().detail, HasSubstr("it is gone"));
+  EXPECT_EQ(partial(), "(none)");
+
+  // Another run's file stands at the path: it is not taken for ours, and stays.
+  const std::string other(500, 'x');
+  std::ofstream(path_) << other;
+  ASSERT_FALSE(resume(false, snapshot, sink).has_value());
+  EXPECT_EQ(content(), other);
+}
+
 TEST_F(ResumedFile, AFileThatWasChangedIsRefused) {
   std::unique_ptr<Sink> sink = open(true);
   write_a(*sink);

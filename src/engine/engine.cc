@@ -17,6 +17,8 @@
 namespace wrackline::engine {
 namespace {
 
+constexpr std::string_view kColdFolder = "cold";  // of the state directory: files that checkpoints need
+
 ViewOptions operation_of(const sql::ViewSpec& view, const std::string& source, size_t threads) {
   ViewOptions options;
   options.view = view.name;
@@ -172,21 +174,24 @@ Status Engine::find_state() {
   if (options_.state_directory.empty()) return {};
   WRACKLINE_ASSIGN(checkpoints_, state::CheckpointStore::open(env::real_disk(),
                                                               {options_.state_directory, ledger_->run()}));
+  if (!ledger_->resumed()) return checkpoints_->clear(kColdFolder);
   std::vector<std::string> notices;
   WRACKLINE_ASSIGN(from_, checkpoints_->newest_whole(notices));
   for (const std::string& text : notices) {
     if (options_.on_notice) options_.on_notice(text);
   }
-  WRACKLINE_TRY(checkpoints_->sweep("cold"));
-  if (!ledger_->resumed()) return {};
-  Result<Replay> replay = open_replay(options_.state_directory, job_, options_.job_options, ledger_->run());
-  if (!replay && (replay.error().code != ErrorCode::kNotFound || from_)) return fail(replay.error());
-  if (!replay) return ledger_->rewind(0);  // it was cut short before it read anything
-  replay_ = std::move(*replay);
-  const runtime::TickLogHeader& header = replay_.log->header();
-  WRACKLINE_ASSIGN(const sql::Job before, job_of_log(header));
+  auto log = runtime::TickLogReader::open(options_.state_directory, ledger_->run());
+  if (!log && log.error().code == ErrorCode::kNotFound && !from_ && notices.empty())
+    return ledger_->rewind(0);  // it was cut short before it had read anything
+  if (!log) {
+    log.error().hint = "Put the folder back, or begin a new run without --resume.";
+    return fail(std::move(log).error());
+  }
+  replay_.log = std::move(*log);
+  WRACKLINE_ASSIGN(const sql::Job before, job_of_log(replay_.log->header()));
   WRACKLINE_TRY(check_same_job(before, job_));
-  if (from_) WRACKLINE_TRY(replay_.log->skip_to(from_->meta().tick_log_sequence));
+  WRACKLINE_TRY(replay_.log->skip_to(from_ ? from_->meta().tick_log_sequence : 0));
+  WRACKLINE_TRY(checkpoints_->sweep(kColdFolder));
   return ledger_->rewind(from_ ? from_->meta().ledger_seq : 0);
 }
 

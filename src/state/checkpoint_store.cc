@@ -131,6 +131,14 @@ Status CheckpointStore::sweep(std::string_view needed_folder) {
   return {};
 }
 
+Status CheckpointStore::clear(std::string_view needed_folder) {
+  WRACKLINE_ASSIGN(const auto files, checkpoint_files(*disk_, options_.directory));
+  for (const CheckpointFile& file : files) {
+    WRACKLINE_TRY(disk_->remove(checkpoint_folder(options_.directory) + "/" + file.name));
+  }
+  return sweep(needed_folder);
+}
+
 std::unique_ptr<CheckpointWriter> CheckpointStore::begin(CheckpointMeta meta) const {
   meta.run = options_.run;
   return std::unique_ptr<CheckpointWriter>(new CheckpointWriter(*disk_, retention(), std::move(meta), base_));

@@ -151,6 +151,11 @@ class CheckpointStore {
   // been asked. Errors: kUnavailable.
   Status sweep(std::string_view needed_folder);
 
+  // For a new run, instead of newest_whole() and sweep(): removes every checkpoint there is and the files in
+  // `needed_folder`. None is of this run, whatever its number says: numbers begin anew when the ledger that
+  // gives them is lost. Errors: kUnavailable.
+  Status clear(std::string_view needed_folder);
+
   // The number of the checkpoint to write next; each is given once.
   int64_t next_number() { return next_number_++; }
   // Begins it, on top of the one that was restored or completed last. `meta` has the number; run and

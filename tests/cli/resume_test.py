@@ -164,6 +164,28 @@ class Resume(CommandTest):
         self.write("job.sql", "-- a remark\n" + JOB)
         self.run_command("run", "job.sql", "--resume")
 
+    def test_state_without_its_ledger_is_no_state_of_a_new_run(self):
+        """The ledger counts runs, so without it numbers come again; what stands there under them is another run's."""
+        self.run_command("run", "job.sql", "--tick-rows", "200")
+        expected = self.last_rows()
+        for options in [], ["--resume"]:
+            self.clear()
+            self.kill_after_checkpoints(2)
+            for path in self.folder.glob("job.state/ledger.sqlite*"):
+                path.unlink()
+            (self.folder / "totals.db").unlink()  # it knows the generation, and refuses the same again
+            self.run_command("run", "job.sql", "--checkpoint-interval", "5 ms", *options)
+            self.assertEqual(self.last_rows(), expected)
+
+    def test_a_tick_log_that_is_gone_is_named(self):
+        self.kill_after_checkpoints(1)
+        (self.folder / "job.state/ticks").rename(self.folder / "ticks")
+        refused = self.run_command("run", "job.sql", "--resume", code=1)
+        self.assertIn("no tick log", refused.err)
+        self.assertIn("begin a new run without --resume", refused.err)
+        (self.folder / "ticks").rename(self.folder / "job.state/ticks")
+        self.run_command("run", "job.sql", "--resume")
+
     def test_a_damaged_checkpoint_is_passed_over(self):
         self.run_command("run", "job.sql", "--tick-rows", "200")
         expected = self.last_rows()
