@@ -29,8 +29,8 @@ Result<std::unique_ptr<runtime::TickLogWriter>> start_tick_log(const std::string
 }
 
 Result<Replay> open_replay(const std::string& state_directory, const sql::Job& job,
-                           const sql::JobOptions& options, std::optional<int64_t> run) {
-  WRACKLINE_ASSIGN(const runtime::TickLogSummary summary, runtime::summarize_tick_log(state_directory, run));
+                           const sql::JobOptions& options) {
+  WRACKLINE_ASSIGN(const runtime::TickLogSummary summary, runtime::summarize_tick_log(state_directory));
   Replay replay;
   // The run is named: one that replays its own directory starts a newer one there.
   WRACKLINE_ASSIGN(replay.log, runtime::TickLogReader::open(state_directory, summary.header.run));

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -26,10 +25,9 @@ struct Replay {
   bool flushed = false;  // the run closed its windows at its end
   std::string notice;    // what a person should know before it starts; may be empty
 };
-// The log of that run in the state directory, or the newest one. Errors: kNotFound without one; kData when it
-// is damaged.
+// The newest log in the state directory. Errors: kNotFound without one; kData when it is damaged.
 Result<Replay> open_replay(const std::string& state_directory, const sql::Job& job,
-                           const sql::JobOptions& options, std::optional<int64_t> run = std::nullopt);
+                           const sql::JobOptions& options);
 
 // The job of a log, parsed again. Errors: those of parse_job, for a job that this version no longer takes.
 Result<sql::Job> job_of_log(const runtime::TickLogHeader& header);

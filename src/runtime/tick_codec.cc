@@ -1,10 +1,10 @@
 #include "runtime/tick_codec.h"
 
-#include <array>
 #include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
+#include "data/crc32c.h"
 
 namespace wrackline::runtime {
 namespace {
@@ -23,17 +23,6 @@ enum Flag : uint8_t {
 
 constexpr size_t kFrameBytesMax = size_t{1} << 30;
 constexpr uint32_t kSourcesMax = 1U << 16;
-
-constexpr std::array<uint32_t, 256> make_table() {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0x82F63B78U : 0);
-    table[i] = value;
-  }
-  return table;
-}
-constexpr std::array<uint32_t, 256> kTable = make_table();
 
 void put(std::string& out, uint64_t value) {
   while (value >= 0x80) {
@@ -238,12 +227,6 @@ uint64_t job_fingerprint(const TickLogHeader& header) {
   }
   add(header.follow ? "follow" : "");
   return hash;
-}
-
-uint32_t crc32c(std::string_view bytes) {
-  uint32_t crc = 0xFFFFFFFFU;
-  for (const char c : bytes) crc = (crc >> 8) ^ kTable[(crc ^ static_cast<uint8_t>(c)) & 0xFF];
-  return ~crc;
 }
 
 void encode_tick(const TickEntry& entry, TickCoding& coding, std::string& out) {

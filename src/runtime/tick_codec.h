@@ -19,8 +19,6 @@ namespace wrackline::runtime {
 inline constexpr std::string_view kTickMagic = "WRKTICKS";
 inline constexpr uint8_t kTickFormatVersion = 2;
 
-uint32_t crc32c(std::string_view bytes);
-
 // What coder and decoder know of one source.
 struct TickCoding {
   struct Split {

@@ -154,11 +154,6 @@ TEST_F(TickLog, WhatIsWrittenIsRead) {
   EXPECT_TRUE(result.notices.empty());
 }
 
-TEST_F(TickLog, ChecksumIsCrc32c) {
-  EXPECT_EQ(crc32c("123456789"), 0xE3069283U);
-  EXPECT_EQ(crc32c(""), 0U);
-}
-
 TEST_F(TickLog, AUsualTickTakesAFewBytes) {
   auto log = writer();
   auto open = open_entry();
