@@ -98,12 +98,7 @@ Result<std::optional<std::string>> other_name(const FilePosition& position, cons
   return std::optional<std::string>();
 }
 
-std::unexpected<Error> is_gone(const FilePosition& position, bool replaced, bool searched) {
-  if (!searched && replaced) {
-    return fail(cannot_go_on(position, ErrorCode::kData,
-                             format("file \"{}\" was replaced since the checkpoint", position.name),
-                             "Another file has its name now."));
-  }
+std::unexpected<Error> is_gone(const FilePosition& position, bool searched) {
   std::string detail =
       searched ? format(
                      "It was inode {}, and no file of its folder or of the source's patterns is that one. "
@@ -165,10 +160,11 @@ Result<FoundAgain> find_again(const FilePosition& position, const std::string& p
   std::optional<env::FileState> named;
   if (!standard_input) {
     WRACKLINE_ASSIGN(named, env::file_state(path));
-    if (!named || !is_same(named->identity, position.identity)) {
-      if (!search) return is_gone(position, named.has_value(), search);
+    // A file that is not followed may have been put back from a copy: what it holds decides.
+    if (!search && !named) return is_gone(position, search);
+    if (search && (!named || !is_same(named->identity, position.identity))) {
       WRACKLINE_ASSIGN(const auto other, other_name(position, path, others));
-      if (!other) return is_gone(position, named.has_value(), search);
+      if (!other) return is_gone(position, search);
       found = *other;
     }
   }
@@ -176,7 +172,8 @@ Result<FoundAgain> find_again(const FilePosition& position, const std::string& p
       standard_input ? Result<env::InputFile>(env::InputFile::standard_input()) : env::InputFile::open(found);
   if (!file) return std::unexpected(std::move(file).error());
   WRACKLINE_ASSIGN(const env::FileState state, file->state());
-  if (!is_same(state.identity, position.identity)) return is_gone(position, true, false);
+  if ((search || standard_input) && !is_same(state.identity, position.identity))
+    return is_gone(position, search);
   if (state.kind != env::FileKind::kRegular) {
     return fail(cannot_go_on(position, ErrorCode::kUnsupported,
                              format("\"{}\" cannot be read a second time", position.name), {}));

@@ -61,8 +61,9 @@ Result<FilePosition> load_position(SnapshotReader& from);
 bool is_same(const env::FileIdentity& a, const env::FileIdentity& b);
 
 // The file that the position is in, open: `path`, or with `search`, when that is another file by now, a file
-// of its folder or one of `others`, whatever its name. Errors: kNotFound when it is gone; kData when another
-// one stands in its place or it is shorter than it was; kUnsupported for a stream; kUnavailable.
+// of its folder or one of `others`, whatever its name. Without `search` a file may have been put back from a
+// copy: its content decides (hash_of_tail). Errors: kNotFound when it is gone; kData when it is shorter than
+// it was; kUnsupported for a stream; kUnavailable.
 struct FoundAgain {
   env::InputFile file;
   env::FileState state;

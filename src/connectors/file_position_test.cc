@@ -307,9 +307,21 @@ TEST_F(FilePositionTest, WhatChangedIsRefused) {
   EXPECT_THAT(refused([&] { write("a.jsonl", records(1, 101)); }), HasSubstr("is not what it was"));
   EXPECT_THAT(refused([&] {
                 fs::rename(path("a.jsonl"), path("old"));
-                write("a.jsonl", records(0, 100));
+                write("a.jsonl", records(1, 101));
               }),
-              HasSubstr("was replaced"));
+              HasSubstr("is not what it was"));
+}
+
+TEST_F(FilePositionTest, AFileThatWasPutBackFromACopyIsGoneOnWith) {
+  write("a.jsonl", records(0, 100));
+  Reading reading(options({"a.jsonl"}, false));
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(reading.next(0, 30).has_value());
+  const std::string state = reading.save();
+  fs::copy_file(path("a.jsonl"), path("copy"));
+  fs::remove(path("a.jsonl"));
+  fs::rename(path("copy"), path("a.jsonl"));
+  ASSERT_TRUE(reading.restore(state)) << reading.error().to_string();
+  EXPECT_EQ(reading.rest().size(), 50U);
 }
 
 TEST_F(FilePositionTest, AFollowedFileThatWasRotatedMeanwhileIsFoundByWhatItIs) {
